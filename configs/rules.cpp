@@ -279,6 +279,20 @@ Found of_steps(const Config& c) {
   return found;
 }
 
+// Decoders that write texts may have labels in the place of the blank.
+Found of_intermediate_losses(const Config& c) {
+  const std::string& decoder = c.model.decoder;
+  if (decoder == "ctc" || decoder == "rnnt" || decoder == "tdt") return {};
+  layers::ModelFamily family = c.model.family;
+  for (const Key& key : family.keys())
+    if (key.name == "model.intermediate_ctc" && value_text(key.value) != "[]")
+      return {{key.name, fmt::format("CTC after blocks is trained with model.decoder = ctc, rnnt "
+                                     "or tdt, which have a blank, and not with {}: set "
+                                     "model.intermediate_ctc=[]",
+                                     decoder)}};
+  return {};
+}
+
 Found of_early_stopping(const Config& c) {
   const TrainerConfig& t = c.trainer;
   Found found;
@@ -334,7 +348,7 @@ std::vector<std::string> contradictions(const Config& c,
        {c.model.family.contradictions(c.model.features),
         layers::contradictions(c.model.decoder_kind(), c.model.networks), of_lora(c), of_augment(c),
         of_optimization(c), of_data(c), of_text(c), of_pipeline(c), of_features(c), of_steps(c),
-        of_early_stopping(c), of_acceptance(c)})
+        of_early_stopping(c), of_acceptance(c), of_intermediate_losses(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }

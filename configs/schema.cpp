@@ -387,6 +387,7 @@ bool acts_beside_weights(std::string_view key) {
                                         "model.mask_time_min_masks",
                                         "model.mask_feature_length",
                                         "model.mask_feature_min_masks",
+                                        "model.intermediate_ctc_weight",
                                         "decoder.sigma",
                                         "decoder.smoothing",
                                         "decoder.suppress",

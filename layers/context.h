@@ -49,7 +49,8 @@ struct Context {
   std::span<std::byte> workspace = {};  // at least what the plan states for this method
   std::span<double> sums = {};          // out, in training: LayerPlan::sums numbers
   RandomKey random = {};
-  /// Set if LayerPlan::needs_targets. In backward it has labels and lengths alone.
+  /// Set if LayerPlan::needs_targets, and in training for LayerPlan::auxiliary_loss. In backward it
+  /// has labels and lengths alone.
   Targets* targets = nullptr;
   /// Set in evaluation if utterances go on where they ended: the rows of each are those after its
   /// cached ones. Only layers with channels in LayerPlan::cache_channels read it, and append to it.

@@ -122,6 +122,9 @@ struct LayerPlan {
   std::int64_t chunk = 0;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
   std::size_t losses = 1;      // parts of an utterance's loss, if it adds one: see Targets::losses
+  /// In training it reads labels and computes a loss beside its output. Nothing that it puts out
+  /// depends on labels, and the loss is no part of what a training reports.
+  bool auxiliary_loss = false;
   /// False if no layer before this one is trained, so nobody needs the gradient of its input.
   bool passes_gradient = true;
 

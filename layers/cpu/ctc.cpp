@@ -54,32 +54,38 @@ struct Utterance {
   T* logits;
   T* gradient;  // or null; holds log-probabilities, then the gradient
   T factor;     // scales the gradient
+  double smoothing;
 };
 
 /// Returns the loss of one utterance, and computes its gradient if that is wanted. Both are 0 if
 /// the utterance has too few frames for its labels.
 template <class T>
 double run_utterance(Room<T>& room, const Utterance<T>& utterance) {
-  const auto& [labels, frames, classes, logits, gradient, factor] = utterance;
+  const auto& [labels, frames, classes, logits, gradient, factor, smoothing] = utterance;
   if (ctc_frames_needed(labels) > frames) {
     if (gradient != nullptr) std::fill_n(gradient, frames * classes, T{0});
     return 0;
   }
   room.lattice.set(labels, frames);
+  double uniform = 0;  // cross-entropy of a uniform distribution, over all frames
   for (std::int64_t t = 0; t < frames; ++t) {
     T* log_p = gradient != nullptr ? gradient + t * classes : room.log_probabilities;
     log_softmax(logits + t * classes, log_p, classes);
     room.lattice.advance(t, log_p);
+    if (smoothing > 0) uniform -= static_cast<double>(row(log_p, classes).mean());
   }
-  const double loss = room.lattice.loss();
+  const double loss = (1 - smoothing) * room.lattice.loss() + smoothing * uniform;
   if (gradient == nullptr) return loss;
-  // d loss / d logit of class c at frame t is its probability minus the share of paths through it.
+  // d loss / d logit of class c at frame t is its probability minus the share of paths through it,
+  // of which smoothing takes a part that it spreads over all classes.
+  const auto kept = static_cast<T>(1 - smoothing);
+  const auto spread = static_cast<T>(smoothing / static_cast<double>(classes));
   for (std::int64_t t = frames - 1; t >= 0; --t) {
     auto occupancy = row(room.occupancy, classes);
     occupancy.setZero();
     auto g = row(gradient + t * classes, classes);
     room.lattice.retreat(t, gradient + t * classes, room.occupancy);
-    g = (g.exp() - occupancy) * factor;
+    g = (g.exp() - occupancy * kept - spread) * factor;
   }
   return loss;
 }
@@ -101,7 +107,8 @@ void run_all(Stream& stream, const CtcLoss& op) {
                                  .classes = classes,
                                  .logits = logits,
                                  .gradient = gradient,
-                                 .factor = static_cast<T>(weight * targets.scale)};
+                                 .factor = static_cast<T>(weight * targets.scale),
+                                 .smoothing = op.smoothing};
     targets.losses[u] = weight * run_utterance(room, utterance);
     first_label += count;
     logits += op.lengths[u] * classes;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quantities.h"
@@ -33,6 +34,12 @@ Flops flops_of(const FramesDecl& x, double states) {
 
 }  // namespace
 
+Ctc::Ctc(std::string name, double smoothing) : name_(std::move(name)), smoothing_(smoothing) {
+  if (!(smoothing >= 0 && smoothing < 1))
+    throw ShapeError(fmt::format("{} has label smoothing {}; give a number from 0 to below 1",
+                                 name_, smoothing));
+}
+
 // The gradient of the logits is the one saved tensor, in FP32 even for 16-bit logits.
 LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
@@ -59,7 +66,7 @@ void Ctc::forward(Context& context, const Params&, const Activation& x, Activati
     throw ShapeError(name_ + " was run without labels: set Context::targets");
   context.backend.run(context.stream, CtcLoss{x.only().x_FC, x.only().lengths, *context.targets,
                                               context.mode == Mode::train ? saved[0] : Tensor{},
-                                              context.workspace});
+                                              context.workspace, smoothing_});
 }
 
 void Ctc::backward_input(Context& context, const Params&, const Activation&, Saved saved,
@@ -94,12 +101,13 @@ Decoder ctc_greedy_decoder() {
   };
 }
 
-Loss ctc_loss() {
-  return {
-      .channels = [](int classes) { return classes; },
-      .add_layers = [](auto& sequence, int) { sequence.push_back(std::make_unique<Ctc>("ctc")); },
-      .frames_needed = ctc_frames_needed,
-      .make_decoder = [](const auto&, const auto&) { return ctc_greedy_decoder(); }};
+Loss ctc_loss(double smoothing) {
+  return {.channels = [](int classes) { return classes; },
+          .add_layers = [smoothing](
+                            auto& sequence,
+                            int) { sequence.push_back(std::make_unique<Ctc>("ctc", smoothing)); },
+          .frames_needed = ctc_frames_needed,
+          .make_decoder = [](const auto&, const auto&) { return ctc_greedy_decoder(); }};
 }
 
 }  // namespace penstock::layers

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "layers/layer.h"
@@ -16,7 +15,8 @@ namespace penstock::layers {
 /// computes and saves the gradient of the logits.
 class Ctc final : public Layer {
  public:
-  explicit Ctc(std::string name) : name_(std::move(name)) {}
+  /// ShapeError unless the smoothing is from 0 to below 1.
+  explicit Ctc(std::string name, double smoothing = 0);
 
   const std::string& name() const override { return name_; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
@@ -26,6 +26,7 @@ class Ctc final : public Layer {
 
  private:
   std::string name_;
+  double smoothing_;
 };
 
 /// Decodes one utterance greedily, by CTC's rule: takes the best label of every frame (the lower
@@ -38,7 +39,7 @@ class Ctc final : public Layer {
 /// Returns the decoder that does so.
 [[nodiscard]] Decoder ctc_greedy_decoder();
 
-/// Returns the declaration of CTC.
-[[nodiscard]] Loss ctc_loss();
+/// Returns the declaration of CTC, with label smoothing in training and evaluation.
+[[nodiscard]] Loss ctc_loss(double smoothing = 0);
 
 }  // namespace penstock::layers

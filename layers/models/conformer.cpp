@@ -144,6 +144,7 @@ std::vector<Key> ConformerOptions::keys() {
           "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
   std::ranges::move(span_mask_keys(&masks), std::back_inserter(keys));
+  std::ranges::move(intermediate_loss_keys(&intermediate), std::back_inserter(keys));
   return keys;
 }
 
@@ -158,6 +159,8 @@ std::vector<Contradiction> ConformerOptions::contradictions(int) const {
                                                  "number",
                                                  counted(kernel, "frame"))});
   std::ranges::move(span_mask_contradictions(masks, width), std::back_inserter(found));
+  std::ranges::move(intermediate_loss_contradictions(intermediate, layers),
+                    std::back_inserter(found));
   if (subsampling != 1 && subsampling != 4 && subsampling != 8)
     found.push_back({"model.subsampling", fmt::format("{} can't become one: choose 1, 4 or 8",
                                                       counted(subsampling, "feature frame"))});
@@ -187,7 +190,10 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   if (input_dropout > 0)
     sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));
   if (!absolute) add_span_mask(sequence, masks, width);
-  for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));
+  for (int i = 1; i <= layers; ++i) {
+    add_block(sequence, *this, fmt::format("block{}", i));
+    add_intermediate_loss(sequence, intermediate, {i, width, ends.labels});
+  }
   ends.add_output(sequence, {.name = "output", .in = width});
   ends.add_decoder(sequence);
   return sequence;

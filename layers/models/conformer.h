@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/layer.h"
+#include "layers/models/intermediate_ctc_units.h"
 #include "layers/models/model_family.h"
 #include "layers/nn/span_mask.h"
 
@@ -38,12 +39,14 @@ struct ConformerOptions {
   bool output_dropout = true;    // apply `dropout` also to every unit's output
   double layer_drop = 0;         // share of utterances that skip a unit, for each unit
   SpanMaskOptions masks = {};    // of frames and channels after the subsampling, in training
+  IntermediateLosses intermediate = {};  // CTC after some blocks
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
   /// Returns the layers from feature frames to the CTC loss:
   ///   subsampling (layers/models/subsampling.h) [input_dropout] [mask]
-  ///   blockN.feed_forward1 blockN.attention blockN.convolution blockN.feed_forward2 blockN.norm …
+  ///   blockN.feed_forward1 blockN.attention blockN.convolution blockN.feed_forward2 blockN.norm
+  ///   [blockN.intermediate_ctc] …
   ///   output ctc
   /// The four units are residual (layers/models/residual_units.h), and feed-forward ones add half
   /// of their output. Attention has Transformer-XL's relative positions, or Shaw's. Absolute

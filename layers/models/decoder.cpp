@@ -40,7 +40,7 @@ std::vector<Key> text_keys(DecoderOptions& o) {
           "share of numbers dropped within every unit of a language model or attention decoder, "
           "and of attention's weights"),
       Key("decoder.smoothing", &o.smoothing, between(0, 0.95),
-          "label smoothing of the loss of a language model or attention decoder"),
+          "label smoothing of the loss of CTC, a language model or attention decoder"),
       Key("decoder.prefix", &o.prefix, between(0, kMaxClasses - 1),
           "ids of tokens that a language model reads before the frames"),
       Key("decoder.prompt", &o.prompt, between(0, kMaxClasses - 1),

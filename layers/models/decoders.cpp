@@ -8,11 +8,12 @@
 namespace penstock::layers {
 namespace {
 
-/// Returns CTC, which has no network of its own, and so no options.
+/// Returns CTC, which has no network of its own.
 DecoderKind ctc_decoder() {
   return {.name = "ctc",
-          .loss = [](const DecoderOptions&) { return ctc_loss(); },
-          .contradictions = [](const DecoderOptions&) -> std::vector<Contradiction> { return {}; }};
+          .loss = [](const DecoderOptions& options) { return ctc_loss(options.smoothing); },
+          .contradictions = [](const DecoderOptions&) -> std::vector<Contradiction> { return {}; },
+          .keys = {"decoder.smoothing"}};
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/quantities.h"
@@ -48,7 +50,7 @@ FeedForwardActivation activation_of(const std::string& name) {
 }  // namespace
 
 std::vector<Key> TransformerOptions::keys() {
-  return {
+  std::vector<Key> keys = {
       Key("model.channels", &channels, between(1, kMaxChannels),
           "channels of the convolutions before the first block"),
       Key("model.width", &width, between(1, kMaxChannels), "channels of every block"),
@@ -71,6 +73,8 @@ std::vector<Key> TransformerOptions::keys() {
       Key("model.layer_drop", &layer_drop, between(0, 0.95),
           "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
+  std::ranges::move(intermediate_loss_keys(&intermediate), std::back_inserter(keys));
+  return keys;
 }
 
 // The head's channels are computed only after the first check, which makes them whole and excludes
@@ -83,7 +87,7 @@ std::vector<Contradiction> TransformerOptions::contradictions(int) const {
     return {{"model.positions",
              fmt::format("rotary positions turn pairs of channels, but each head has {}",
                          width / heads)}};
-  return {};
+  return intermediate_loss_contradictions(intermediate, layers);
 }
 
 // Frames are multiplied by √width before absolute positions are added to them, as embeddings are in
@@ -115,6 +119,7 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
                                           .centred = centred,
                                           .dropout = dropout,
                                           .layer_drop = layer_drop}));
+    add_intermediate_loss(sequence, intermediate, {i, width, ends.labels});
   }
   sequence.push_back(std::make_unique<LayerNorm>(
       LayerNormOptions{.name = "norm", .channels = width, .centred = centred, .bias = centred}));

@@ -139,6 +139,7 @@ std::vector<Key> Wav2Vec2Options::keys() {
           "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
   std::ranges::move(span_mask_keys(&masks), std::back_inserter(keys));
+  std::ranges::move(intermediate_loss_keys(&intermediate), std::back_inserter(keys));
   return keys;
 }
 
@@ -161,6 +162,8 @@ std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
         {"model.position_groups", fmt::format("{} of channels do not divide a width of {}",
                                               counted(position_groups, "group"), width)});
   std::ranges::move(span_mask_contradictions(masks, width), std::back_inserter(found));
+  std::ranges::move(intermediate_loss_contradictions(intermediate, layers),
+                    std::back_inserter(found));
   if (adapter > 0 && !norm_first)
     found.push_back({"model.adapter",
                      "adapters follow blocks with model.norm_first = true alone: set "
@@ -185,7 +188,10 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
                                               .groups = position_groups,
                                               .weight_norm = position_weight_norm}));
   if (!norm_first) add_norm(sequence, "norm", width);
-  for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
+  for (int i = 1; i <= layers; ++i) {
+    add_block(sequence, *this, i);
+    add_intermediate_loss(sequence, intermediate, {i, width, ends.labels});
+  }
   if (norm_first) add_norm(sequence, "norm", width);
   ends.add_output(sequence, {.name = "output", .in = width});
   ends.add_decoder(sequence);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "layers/models/intermediate_ctc_units.h"
 #include "layers/models/model_family.h"
 #include "layers/nn/span_mask.h"
 
@@ -35,6 +36,7 @@ struct Wav2Vec2Options {
   double dropout = 0;
   double layer_drop = 0;       // share of utterances that skip a unit of a block, for each unit
   SpanMaskOptions masks = {};  // of frames and channels before the positions, in training
+  IntermediateLosses intermediate = {};  // CTC after some blocks
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;

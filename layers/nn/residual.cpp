@@ -113,6 +113,7 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
     plan.flops.forward += part.flops.forward;
     plan.flops.backward_input += part.flops.backward_input;
     plan.flops.backward_weight += part.flops.backward_weight;
+    plan.auxiliary_loss |= part.auxiliary_loss;
     if (part.work != Work::elementwise) plan.work = part.work;
     max.forward = std::max(max.forward, part.workspace.forward);
     max.backward_input = std::max(max.backward_input, part.workspace.backward_input);
@@ -154,6 +155,8 @@ void Residual::forward(Context& context, const Params& params, const Activation&
     std::fill(context.sums.begin(), context.sums.end(), 0.0);
     return context.backend.run(context.stream, Cast{x.only().x_FC, y.only().x_FC});
   }
+  if (options_.training_only && context.mode == Mode::evaluate)
+    return context.backend.run(context.stream, Cast{x.only().x_FC, y.only().x_FC});
   const ResidualLayout inner = layout(context, x.only().x_FC.dtype);
   Scratch scratch(context.workspace);
   const AlternatingBuffers passing = forward_buffers(scratch, inner);

@@ -22,6 +22,7 @@ struct ResidualOptions {
   double scale = 1;               // factor of the parts' output: 1/2 in a Conformer's feed-forward
   bool recomputes_cheap = false;  // backward recomputes cheap parts: see Residual
   double layer_drop = 0;          // share of utterances, 0 to 1, that skip the parts in training
+  bool training_only = false;     // evaluation skips the parts, which add zeros: y = x
   std::vector<std::unique_ptr<Layer>> parts;  // at least one
 };
 

@@ -44,6 +44,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
     require_frames(*part, input, plans.back().output);
     activations.push_back(plans.back().output);
     activations.back().memory = input.memory;
+    activations.back().labels = input.labels;
   }
   choose_recomputed(recomputes_cheap);
   for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -84,15 +85,15 @@ bool ResidualLayout::asked_for(std::size_t activation) const {
 /// Chooses the activations that backward recomputes: those that some part needs, and that a cheap
 /// part computes from an activation which is saved or itself recomputed. Parts with
 /// LayerPlan::cheap_to_recompute always count as cheap. A part with sums for a step does not, since
-/// it would leave them twice. Two passes over the parts suffice: forwards for what is possible,
-/// backwards for what is needed.
+/// it would leave them twice, nor one with a loss, whose labels backward has not. Two passes over
+/// the parts suffice: forwards for what is possible, backwards for what is needed.
 void ResidualLayout::choose_recomputed(bool recomputes_cheap) {
   std::vector<bool> possible(recomputed.size());
   for (std::size_t i = 1; i < recomputed.size(); ++i)
-    possible[i] =
-        (plans[i - 1].cheap_to_recompute ||
-         (recomputes_cheap && plans[i - 1].work == Work::elementwise && plans[i - 1].sums == 0)) &&
-        (asked_for(i - 1) || possible[i - 1]);
+    possible[i] = (plans[i - 1].cheap_to_recompute ||
+                   (recomputes_cheap && plans[i - 1].work == Work::elementwise &&
+                    plans[i - 1].sums == 0 && !plans[i - 1].auxiliary_loss)) &&
+                  (asked_for(i - 1) || possible[i - 1]);
   for (std::size_t i = recomputed.size(); i-- > 1;)
     recomputed[i] =
         possible[i] && (asked_for(i) || (i + 1 < recomputed.size() && recomputed[i + 1]));

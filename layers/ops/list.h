@@ -17,6 +17,7 @@
 #include "layers/ops/optimizer.h"
 #include "layers/ops/positions.h"
 #include "layers/ops/recurrence.h"
+#include "layers/ops/softmax.h"
 #include "layers/ops/span_mask.h"
 #include "layers/ops/transducer.h"
 #include "layers/ops/weight_norm.h"
@@ -45,9 +46,9 @@ using Operations = OperationList<
     DepthwiseConv1dBackwardWeight, DropoutForward, DropoutBackward, EmbeddingForward,
     EmbeddingBackwardWeight, SpanMaskForward, SpanMaskBackwardInput, SpanMaskBackwardWeight,
     JointCells, JointCellsBackward, TransducerScores, TransducerLattice, TransducerLogitGradient,
-    CtcLoss, CrossEntropyLosses, CrossEntropySums, CrossEntropyGradient, Cast, CastColumns,
-    SquaredSums, LargestMagnitude, GradientNorm, AddInto, AdamWStep, LambDirection, SgdStep,
-    MoveAverages>;
+    CtcLoss, SoftmaxForward, SoftmaxBackward, CrossEntropyLosses, CrossEntropySums,
+    CrossEntropyGradient, Cast, CastColumns, SquaredSums, LargestMagnitude, GradientNorm, AddInto,
+    AdamWStep, LambDirection, SgdStep, MoveAverages>;
 
 /// Enters all operations as functions of `Self` into the table of a backend.
 template <class Self, class... Operation>

@@ -15,6 +15,7 @@
 #include "configs/text_rules.h"
 #include "configs/value.h"
 #include "layers/models/families.h"
+#include "layers/models/intermediate_ctc_units.h"
 #include "layers/models/lora.h"
 #include "layers/models/rated_layer.h"
 #include "layers/models/span_masks.h"
@@ -211,8 +212,14 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
     if (layers::is_key_of_masks(key.name) &&
         (!key.name.ends_with("_prob") || configs::value_text(key.value) == "0"))
       continue;
+    // The same holds for losses after blocks, whose weight costs nothing.
+    if (layers::is_intermediate_key(key.name) &&
+        (key.name.ends_with("_weight") || configs::value_text(key.value) == "[]" ||
+         configs::value_text(key.value) == "false"))
+      continue;
     // Plans and profiles from before there was this key still suit models without it.
     if (key.name == "decoder.ctc_weight" && model.networks.ctc_weight == 0) continue;
+    if (key.name == "decoder.smoothing" && model.decoder == "ctc") continue;
     if (key.name == "model.base" || key.name == "model.classes") continue;
     // Texts alone depend on these.
     if (key.name == "decoder.suppress" || key.name == "decoder.begin_suppress") continue;

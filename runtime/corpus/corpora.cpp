@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
@@ -70,7 +71,8 @@ CorpusReaders corpus_readers(const configs::Config& config,
                              const partition::PlannedModel& model) {
   const configs::PipelineConfig& p = config.pipeline;
   const auto plans = partition::plan_without_frames(sequence, {});
-  const bool everywhere = partition::first_label_reader(plans) + 1 < sequence.size();
+  const bool everywhere = partition::first_label_reader(plans) + 1 < sequence.size() ||
+                          std::ranges::any_of(plans, &layers::LayerPlan::auxiliary_loss);
   if (!p.plan.empty()) {
     const partition::Plan plan = partition::read_plan(p.plan, model);
     return {everywhere ? all_of(plan.ranks) : plan.ranks.at(plan.chunks.back().stage),

@@ -20,8 +20,9 @@ namespace penstock::runtime {
 /// Returns the ranks that read the corpora of a recipe. Audio is read by the first stage. Texts are
 /// read by the last one, whose loss is usually the only layer that reads labels. If the schedule is
 /// yet to be found, its last chunk may lie on the first stage, which then reads texts too. If an
-/// earlier layer of `sequence` reads labels, all ranks read texts: the layers after it may lie
-/// anywhere, and their shapes depend on the numbers of labels. Throws ConfigError like read_plan().
+/// earlier layer of `sequence` reads labels, or has an auxiliary loss, all ranks read texts: it may
+/// lie anywhere, and shapes of layers after a reader depend on the numbers of labels. Throws
+/// ConfigError like read_plan().
 [[nodiscard]] CorpusReaders corpus_readers(const configs::Config& config,
                                            const partition::LayerSequence& sequence,
                                            const partition::PlannedModel& model);

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "configs/flatten.h"
 
 // An architecture is a table, and all code about transformers works on these tables. A folder's
 // model_type chooses it. Its list of classes then says whether the model has a head; a folder
@@ -111,6 +112,12 @@ std::vector<Architecture> architectures_of_model(const configs::ModelConfig& mod
         "transformers, whose classes have one of both",
         model.decoder == "attention" ? "attention decoder" : "transducer",
         model.networks.ctc_weight));
+  configs::Config config;
+  config.model = model;
+  if (configs::flatten(config)["model.self_conditioned_ctc"] == "true")
+    throw ConfigError(
+        "a model whose blocks read the labels of earlier ones (model.self_conditioned_ctc) has no "
+        "counterpart in transformers");
   std::vector<Architecture> found = architectures();
   std::erase_if(found, [&](const Architecture& known) {
     return family_of(known) != model.family.name() || known.decoder != model.decoder;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/atomic_file.h"
+#include "layers/models/intermediate_ctc_units.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/new_folder.h"
 #include "runtime/checkpoint/open_checkpoint.h"
@@ -59,7 +60,7 @@ class Exporter {
     ExportReport report{.architecture = std::string(source_.architecture.name),
                         .merged = static_cast<int>(source_.updates.size())};
     for (const auto& [name, shape] : source_.ours)
-      report.parameters += layers::element_count(shape);
+      if (!layers::is_unused_in_evaluation(name)) report.parameters += layers::element_count(shape);
     report.files = write_weight_files(folder, source_.tensors(options_.dtype), options_.shard_bytes,
                                       source_.merged_reader(options_.averages));
     write_language(folder);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "configs/flatten.h"
+#include "layers/models/intermediate_ctc_units.h"
 #include "layers/models/span_masks.h"
 #include "partition/layout/build_model.h"
 
@@ -161,7 +162,8 @@ class Pairer {
 
   Pairing take() {
     for (const auto& [name, shape] : ours_)
-      if (!used_.contains(name) && name != layers::kMaskEmbedding)
+      if (!used_.contains(name) && name != layers::kMaskEmbedding &&
+          !layers::is_unused_in_evaluation(name))
         throw std::logic_error(fmt::format("no tensor of transformers is {}", name));
     return std::move(pairing_);
   }

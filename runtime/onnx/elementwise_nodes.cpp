@@ -2,6 +2,7 @@
 #include <limits>
 #include <numbers>
 
+#include "layers/losses/intermediate_ctc.h"
 #include "layers/nn/elementwise.h"
 #include "layers/nn/span_mask.h"
 #include "runtime/onnx/layer_graph.h"
@@ -63,6 +64,10 @@ ValueName add_scale(LayerGraph& target, const layers::Scale& layer, const ValueN
   return target.graph.node("Mul", {x, target.graph.real(static_cast<float>(layer.factor()))});
 }
 
+ValueName add_posteriors(LayerGraph& target, const layers::IntermediateCtc&, const ValueName& x) {
+  return target.graph.node("Softmax", {x}, {{"axis", std::int64_t{1}}});
+}
+
 ValueName skip_dropout(LayerGraph&, const layers::Dropout&, const ValueName& x) { return x; }
 
 ValueName skip_masks(LayerGraph&, const layers::SpanMaskLayer&, const ValueName& x) { return x; }
@@ -79,7 +84,8 @@ std::vector<AddLayer> elementwise_kinds() {
           add_if<layers::Gate, add_gate>,
           add_if<layers::Scale, add_scale>,
           add_if<layers::Dropout, skip_dropout>,
-          add_if<layers::SpanMaskLayer, skip_masks>};
+          add_if<layers::SpanMaskLayer, skip_masks>,
+          add_if<layers::IntermediateCtc, add_posteriors>};
 }
 
 }  // namespace penstock::runtime

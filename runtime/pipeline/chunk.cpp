@@ -294,6 +294,9 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
   const auto number = static_cast<std::size_t>(&work - step.micro_batches.data());
   std::size_t row = number * options_.row_of_sums + options_.first_sum;
   for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;
+  layers::Targets auxiliary = targets;
+  if (training) run.auxiliary_losses.resize(work.lengths.size());
+  auxiliary.losses = run.auxiliary_losses;
   const std::vector<std::int64_t> none(run.cache < 0 ? 0 : work.lengths.size());  // cached rows
   for (int i = layers.first; i < layers.last; ++i) {
     const layers::LayerPlan& plan = run.layout.layers[i];
@@ -305,6 +308,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
       row += plan.sums;
     }
     if (plan.needs_targets) c.targets = &targets;
+    if (training && plan.auxiliary_loss) c.targets = &auxiliary;
     const std::optional<layers::KeyValueCache> kept_rows = cache(run, i, none);
     if (kept_rows) c.cache = &*kept_rows;
     const layers::Activation x = activation(run, i);

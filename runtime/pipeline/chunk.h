@@ -25,9 +25,10 @@ struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   partition::MicroBatchLayout layout;
   int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
-  int host = -1;                    // buffer that holds the offloaded slot until backward
-  int cache = -1;                   // in an evaluation that writes texts
-  std::vector<double> losses = {};  // LayerPlan::losses per utterance; last chunk only
+  int host = -1;                              // buffer that holds the offloaded slot until backward
+  int cache = -1;                             // in an evaluation that writes texts
+  std::vector<double> losses = {};            // LayerPlan::losses per utterance; last chunk only
+  std::vector<double> auxiliary_losses = {};  // per utterance, of LayerPlan::auxiliary_loss
 };
 
 /// Results that a stage accumulates during a step. Losses are in the step's canonical order of
@@ -37,6 +38,8 @@ struct StepSums {
   std::vector<double> state;   // StepWork::micro_batches × numbers that layers write: Layer::pool
   /// Losses of the utterances of each micro-batch, before they are summed into `losses`.
   std::vector<std::vector<double>> utterance_losses = {};
+  /// Losses that nobody reads, in memory that the device may still write.
+  std::vector<std::vector<double>> auxiliary_losses = {};
   std::vector<std::unique_ptr<comm::Transfer>> leaving = {};  // messages that are still being sent
 };
 

@@ -310,6 +310,7 @@ void ChunkRun::leave() {
   for (Flight& flight : flights_) {
     for (auto* transfer : {&flight.gradient_out, &flight.activation_out})
       if (*transfer != nullptr) sums.leaving.push_back(std::move(*transfer));
+    sums.auxiliary_losses.push_back(std::move(flight.auxiliary_losses));
     if (last()) sums.utterance_losses.at(flight.work->place) = std::move(flight.losses);
   }
 }

@@ -40,7 +40,7 @@ LocalLayers local_layers(const partition::LayerSequence& sequence,
       held.plans.push_back(plans[layer]);
       held.norm_blocks.push_back(blocks[layer]);
       held.sums += plans[layer].sums;
-      held.needs_labels |= layer >= first_reader;
+      held.needs_labels |= layer >= first_reader || plans[layer].auxiliary_loss;
     }
   }
   return held;

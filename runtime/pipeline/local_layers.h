@@ -17,7 +17,8 @@ struct LocalLayers {
   std::vector<std::size_t> first_layers;     // index of each chunk's first layer in `layers`
   std::vector<std::size_t> first_sums;       // sums of the layers before each chunk
   std::size_t sums = 0;                      // sums of all layers, per micro-batch
-  /// One of these layers reads labels, or one before them, whose output depends on their number.
+  /// One of these layers reads labels, or one before them, whose output depends on their number; or
+  /// one of these has an auxiliary loss.
   bool needs_labels = false;
 };
 

@@ -190,6 +190,7 @@ void Stage::complete(StepSums& sums) {
   for (const auto& transfer : sums.leaving) comm::wait(pipeline_, *transfer);
   sums.leaving.clear();
   backend_.synchronize(stream_);
+  sums.auxiliary_losses.clear();
   for (std::size_t place = 0; place < sums.utterance_losses.size(); ++place) {
     const std::vector<double>& losses = sums.utterance_losses[place];
     sums.losses[place] = std::accumulate(losses.begin(), losses.end(), 0.0);

@@ -13,6 +13,7 @@
 #include "base/quantities.h"
 #include "base/unicode.h"
 #include "configs/flatten.h"
+#include "layers/models/intermediate_ctc_units.h"
 #include "layers/models/lora.h"
 #include "layers/models/span_masks.h"
 #include "runtime/checkpoint/open_checkpoint.h"
@@ -77,9 +78,18 @@ std::string told(const std::vector<std::string>& keys, const Flat& now, const Fl
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// True for the vector of masked frames. Training can begin or end with masks at any time, so a
-/// checkpoint may have it or not.
-bool is_of_masks(std::string_view name) { return name == layers::kMaskEmbedding; }
+/// True for the vector of masked frames, and for what intermediate CTC alone needs. A new run may
+/// begin or end with these, so a checkpoint may have them or not.
+bool serves_training(std::string_view name) {
+  return name == layers::kMaskEmbedding || layers::is_unused_in_evaluation(name);
+}
+
+/// True for what starts anew beside the head: what serves training alone if the checkpoint lacks
+/// it, and intermediate CTC if its logits are of other labels.
+bool starts_anew(const std::string& name, const Checkpoint& checkpoint, HeadSource source) {
+  return (serves_training(name) && !checkpoint.contains(name)) ||
+         (layers::is_intermediate_parameter(name) && source != HeadSource::whole);
+}
 
 /// Returns the parameters of all adapters if the checkpoint has none.
 std::set<std::string> new_adapters(const Checkpoint& checkpoint,
@@ -93,16 +103,8 @@ std::set<std::string> new_adapters(const Checkpoint& checkpoint,
   return has_some ? std::set<std::string>() : adapters;
 }
 
-/// Adds the vector of masked frames if the model has it and the checkpoint does not.
-void add_new_mask(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
-                  std::set<std::string>& anew) {
-  for (const layers::LayerPlan& plan : plans)
-    for (const layers::ParamDecl& p : plan.params)
-      if (is_of_masks(p.name) && !checkpoint.contains(p.name)) anew.insert(p.name);
-}
-
 /// Compares the model's tensors with the checkpoint's, except those of a head that is
-/// reinitialised, of new adapters and of masks.
+/// reinitialised, of new adapters and of what serves training alone.
 class WeightAccounts {
  public:
   WeightAccounts(const Checkpoint& checkpoint, const Head& head, HeadSource source,
@@ -113,11 +115,11 @@ class WeightAccounts {
     known_.insert(name);
     const bool of_head = head_.has(name);
     if (adapters_.contains(name) || (of_head && source_ == HeadSource::none)) return;
+    if (starts_anew(name, checkpoint_, source_)) return;
     const bool by_rows = of_head && source_ == HeadSource::rows && has_rows_of_labels(name);
     const auto found = checkpoint_.tensors().find(name);
     const std::string wanted = fmt::format("f32[{}]", fmt::join(shape, ", "));
     if (found == checkpoint_.tensors().end()) {
-      if (is_of_masks(name)) return;
       faults_.push_back(fmt::format("'{}', {}, is missing", name, wanted));
       return;
     }
@@ -138,7 +140,7 @@ class WeightAccounts {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
       const bool of_head = source_ == HeadSource::none && head_.covers(name);
       const bool of_no_model = name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors);
-      if (!known_.contains(name) && !of_no_model && !of_head && !is_of_masks(name))
+      if (!known_.contains(name) && !of_no_model && !of_head && !serves_training(name))
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
     }
     if (faults_.empty()) return;
@@ -166,8 +168,24 @@ class WeightAccounts {
   bool other_columns_ = false;
 };
 
+/// Throws ConfigError if intermediate CTC starts anew and is frozen: it would train the blocks
+/// before it for random logits.
+void require_trained_aids(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
+                          HeadSource source) {
+  for (const layers::LayerPlan& plan : plans)
+    for (const layers::ParamDecl& p : plan.params)
+      if (p.frozen() && layers::is_intermediate_parameter(p.name) &&
+          starts_anew(p.name, checkpoint, source))
+        throw ConfigError(
+            fmt::format("{} starts anew, with random weights, but stays frozen: leave it out of "
+                        "optimizer.freeze, with adapters add \"*_ctc.*\" to lora.train, or set "
+                        "model.intermediate_ctc=[]",
+                        p.name));
+}
+
 void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
            const Head& head, HeadSource source) {
+  require_trained_aids(checkpoint, plans, source);
   WeightAccounts accounts(checkpoint, head, source, new_adapters(checkpoint, plans));
   for (const layers::LayerPlan& plan : plans) {
     for (const layers::ParamDecl& p : plan.params)
@@ -180,7 +198,14 @@ void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& p
 /// True for keys that have no effect in evaluation, such as "model.layer_drop" and
 /// "model.mask_time_prob".
 bool acts_in_training(std::string_view key) {
-  return key.find("drop") != std::string_view::npos || layers::is_key_of_masks(key);
+  return key.find("drop") != std::string_view::npos || layers::is_key_of_masks(key) ||
+         (layers::is_intermediate_key(key) && key != "model.self_conditioned_ctc");
+}
+
+/// True for parameters beside the head that may start anew, adapters (LoRA) aside.
+bool is_aid(std::string_view name) {
+  return (serves_training(name) || layers::is_intermediate_parameter(name)) &&
+         !layers::is_lora_parameter(name);
 }
 
 /// Describes which of the parameters, or of the head's rows, start anew; "" if none does.
@@ -188,7 +213,7 @@ std::string told_of_start(const InitialWeights& weights, const Head& head,
                           const std::vector<Label>& labels) {
   std::set<std::string> of_head = weights.anew;
   const std::size_t adapters = std::erase_if(of_head, layers::is_lora_parameter);
-  const bool masks = std::erase_if(of_head, is_of_masks) > 0;
+  std::erase_if(of_head, is_aid);
   std::string text;
   if (head.layers.size() > 2 && !of_head.empty())
     text += fmt::format("; {} start anew", head.name());
@@ -198,7 +223,13 @@ std::string told_of_start(const InitialWeights& weights, const Head& head,
   if (!weights.kept.empty())
     text += fmt::format("; {} {}", head.name(), describe_rows(weights.kept, labels));
   if (adapters > 0) text += fmt::format("; {} of LoRA start anew", counted(adapters, "parameter"));
-  if (masks) text += fmt::format("; {} starts anew", layers::kMaskEmbedding);
+  if (weights.anew.contains(std::string(layers::kMaskEmbedding)))
+    text += fmt::format("; {} starts anew", layers::kMaskEmbedding);
+  const auto of_ctc = [](std::string_view name) {
+    return is_aid(name) && layers::is_intermediate_parameter(name);
+  };
+  if (const auto aids = std::ranges::count_if(weights.anew, of_ctc); aids > 0)
+    text += fmt::format("; {} of intermediate CTC start anew", counted(aids, "parameter"));
   return text;
 }
 
@@ -216,8 +247,8 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
                                  averages ? "moving averages of the weights" : "weights",
                                  weights.checkpoint.place().name(), saved.step);
   const auto adapters = std::ranges::count_if(weights.anew, layers::is_lora_parameter);
-  const auto masks = std::ranges::count_if(weights.anew, is_of_masks);
-  const bool whole = adapters + masks == std::ssize(weights.anew) && weights.kept.empty();
+  const auto aids = std::ranges::count_if(weights.anew, is_aid);
+  const bool whole = adapters + aids == std::ssize(weights.anew) && weights.kept.empty();
   text += told_of_start(weights, head, labels);
   if (!other_labels.empty())
     text += fmt::format("; {}{}{}", whole ? head.name() : "",
@@ -270,8 +301,10 @@ std::optional<InitialWeights> find_initial_weights(
   const Checkpoint& checkpoint = weights.checkpoint;
   weights.same_labels = changed_labels(config, checkpoint.state()).empty();
   weights.anew = new_adapters(checkpoint, plans);
-  add_new_mask(checkpoint, plans, weights.anew);
   const HeadSource source = head_source(config, head, checkpoint, weights.same_labels);
+  for (const layers::LayerPlan& plan : plans)
+    for (const layers::ParamDecl& p : plan.params)
+      if (starts_anew(p.name, checkpoint, source)) weights.anew.insert(p.name);
   if (source == HeadSource::none)
     for (const layers::ParamDecl& parameter : head.parameters) weights.anew.insert(parameter.name);
   if (source == HeadSource::rows)

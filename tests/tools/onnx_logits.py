@@ -40,6 +40,8 @@ KINDS = {
     "deepspeech2_lstm": DEEPSPEECH + ["model.rnn=lstm", "model.bidirectional=false", "model.lookahead=4"] + MELS,
     "deepspeech2_tanh": DEEPSPEECH + ["model.rnn=tanh", "features.fft=401", "model.features=201", "features.window=hann"],
     "conformer": CONFORMER + MELS,
+    "conformer_ctc": CONFORMER + ["model.intermediate_ctc=[1]"] + MELS,
+    "conformer_conditioned": CONFORMER + ["model.intermediate_ctc=[1]", "model.self_conditioned_ctc=true"] + MELS,
     "conformer_averages": CONFORMER + ["trainer.ema=0.5"] + MELS,
     "conformer_adapters": CONFORMER + ["lora.rank=2", 'lora.targets=["*"]'] + MELS,
     "fastconformer": CONFORMER + ["model.subsampling=8", "model.scale_input=true", "model.attention_bias=false"] + NEMO,

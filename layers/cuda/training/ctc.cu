@@ -53,9 +53,12 @@ __device__ float log_of_sum(float a, float b, float c) {
 ///   sum_t(s) = p_t(s) + log(exp sum_{t-1}(s) + exp sum_{t-1}(s-1) + exp sum_{t-1}(s-2)) - shift
 /// The last term counts only if a path may skip. At frame t, `shift` is the max of sum_{t-1}, and
 /// `offset` is the sum of all shifts so far, in FP64.
+///
+/// With smoothing, the cross-entropy of a uniform distribution over all frames is added as well.
 __global__ void __launch_bounds__(kThreads)
-    sum_paths(CtcWorkspace room, std::int64_t classes, const float* weights) {
+    sum_paths(CtcWorkspace room, std::int64_t classes, const float* weights, double smoothing) {
   BLOCK_SHARED(float, largest_of_warp, [2][kWarps]);
+  BLOCK_SHARED(double, uniform_of_warp, [kWarps]);
   const CtcUtterance& utterance = room.utterances[block_x()];
   const bool mirrored = block_y() == 1;
   if (!utterance.feasible || utterance.frames == 0) {
@@ -86,22 +89,31 @@ __global__ void __launch_bounds__(kThreads)
     }
     shift = combine_block(largest, largest_of_warp[t % 2], Largest{});
   }
-  if (mirrored || thread_x() != 0) return;
+  if (mirrored) return;
+  double uniform = 0;
+  if (smoothing > 0) {
+    for (std::int64_t i = thread_x(); i < lattice.frames * classes; i += kThreads)
+      uniform -= log_p[i];
+    uniform = combine_block(uniform, uniform_of_warp, Sum{}) / static_cast<double>(classes);
+  }
+  if (thread_x() != 0) return;
   const std::int64_t last = lattice.frames - 1;
   const float* const sums_at_last = sums + lattice.band(last);
   const float end = lattice.sum(sums_at_last, last, lattice.states - 1),
               before_end = lattice.sum(sums_at_last, last, lattice.states - 2);
-  room.losses[block_x()] = -static_cast<double>(weights[block_x()]) *
-                           (offset + static_cast<double>(log_of_sum(end, before_end, kLogZero)));
+  const double likelihood = offset + static_cast<double>(log_of_sum(end, before_end, kLogZero));
+  room.losses[block_x()] = static_cast<double>(weights[block_x()]) *
+                           (smoothing * uniform - (1 - smoothing) * likelihood);
 }
 
-/// Computes the gradient (softmax - occupancy) · weight · scale of the logits. One block for each
-/// frame. The share of a state in the labels' probability overwrites its forward sum. Each class
-/// then sums the shares of its states, which costs classes · labels of the band for a frame.
+/// Computes the gradient (softmax - (1 - ε) · occupancy - ε / V) · weight · scale of the logits,
+/// with the smoothing ε. One block for each frame. The share of a state in the labels' probability
+/// overwrites its forward sum. Each class then sums the shares of its states, which costs classes ·
+/// labels of the band for a frame.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     take_gradient(CtcWorkspace room, Utterances map, std::int64_t classes, const float* weights,
-                  double scale, T* gradient) {
+                  double scale, double smoothing, T* gradient) {
   BLOCK_SHARED(float, of_warp, [3][kWarps]);
   const std::int64_t row = block_x();
   const int u = map.of_row[row];
@@ -134,11 +146,13 @@ __global__ void __launch_bounds__(kThreads)
   blank = combine_block(blank, of_warp[2], Sum{});
 
   const auto factor = static_cast<float>(static_cast<double>(weights[u]) * scale);
+  const auto kept = static_cast<float>(1 - smoothing);
+  const auto spread = static_cast<float>(smoothing / static_cast<double>(classes));
   for (std::int64_t c = thread_x(); c < classes; c += kThreads) {
     float occupancy = c == 0 ? blank : 0.0f;
     for (std::int64_t s = lattice.begin(t) | 1; c > 0 && s < lattice.end(t); s += 2)
       if (lattice.class_of(s) == c) occupancy += share[s];
-    g[c] = from_float<T>((expf(log_p[c]) - occupancy / sum) * factor);
+    g[c] = from_float<T>((expf(log_p[c]) - occupancy / sum * kept - spread) * factor);
   }
 }
 
@@ -185,14 +199,14 @@ void CudaBackend::compute(Stream& stream, const CtcLoss& op) {
                  cuda::data_of<T>(op.logits_FC), room.log_probabilities, rows, classes);
   });
   cuda::launch(own.handle(), {dim3(utterances, 2), dim3(cuda::kThreads)}, cuda::sum_paths, room,
-               classes, op.targets.weights.data());
+               classes, op.targets.weights.data(), op.smoothing);
   own.copy_out(op.targets.losses.data(), room.losses, op.targets.losses.size_bytes());
   if (op.gradient_FC.data == nullptr) return;
   const cuda::Utterances map = cuda::upload_utterances(own, op.lengths, room.map);
   cuda::with_type_of(op.gradient_FC, "CtcLoss", [&]<class T>(T) {
     cuda::launch(own.handle(), {dim3(static_cast<unsigned>(rows)), dim3(cuda::kThreads)},
                  cuda::take_gradient<T>, room, map, classes, op.targets.weights.data(),
-                 op.targets.scale, cuda::data_of<T>(op.gradient_FC));
+                 op.targets.scale, op.smoothing, cuda::data_of<T>(op.gradient_FC));
   });
 }
 

@@ -45,7 +45,20 @@ void LayerParity::place(Side& side, bool on_cuda) {
   for (const SavedDecl& decl : side.plan.saved) {
     Tensor tensor{nullptr, decl.dtype, decl.shape};
     if (decl.kind == SavedDecl::Kind::own) tensor.data = memory(tensor.bytes()).data();
-    side.saved.push_back(decl.kind == SavedDecl::Kind::input ? side.x : tensor);
+    switch (decl.kind) {
+      case SavedDecl::Kind::input:
+        tensor = side.x;
+        break;
+      case SavedDecl::Kind::output:
+        tensor = side.y;
+        break;
+      case SavedDecl::Kind::output_gradient:
+        tensor = side.dy;
+        break;
+      default:
+        break;
+    }
+    side.saved.push_back(tensor);
   }
   const Workspace& room = side.plan.workspace;
   side.workspace = memory(std::max({room.forward, room.backward_input, room.backward_weight}));

@@ -52,6 +52,41 @@ TEST(Ctc, HasTheGradientOfFiniteDifferences) {
   check_gradients(runner);
 }
 
+TEST(Ctc, HasTheGradientOfFiniteDifferencesWithSmoothing) {
+  const Ctc layer("ctc", 0.3);
+  Labels labels({{1, 2, 2, 1}, {}, {3, 3, 1, 2, 2, 1, 3, 1}, {2, 1, 3, 1, 2, 2}}, 0.25);
+  labels.weights[2] = 0.5f;
+  LayerRunner runner(layer, {DType::f64, {{{7, 1, 13, 5}, 4}}});  // the last lacks a frame
+  runner.targets = &labels.targets;
+  runner.randomise(4);
+  check_gradients(runner);
+}
+
+TEST(Ctc, SmoothingMixesItWithUniformLabels) {
+  const Ctc plain("ctc"), smoothed("ctc", 0.25);
+  std::vector<double> losses;
+  for (const Ctc* layer : {&plain, &smoothed}) {
+    Labels labels({{1, 2}}, 1);
+    LayerRunner runner(*layer, {DType::f64, {{{5}, 3}}});
+    runner.targets = &labels.targets;
+    runner.randomise(4);
+    runner.forward();
+    losses.push_back(labels.losses[0]);
+    if (layer == &plain) continue;
+    const double* x = runner.input().only().x_FC.as<double>();
+    double uniform = 0;
+    for (int t = 0; t < 5; ++t, x += 3)
+      uniform +=
+          std::log(std::exp(x[0]) + std::exp(x[1]) + std::exp(x[2])) - (x[0] + x[1] + x[2]) / 3;
+    EXPECT_NEAR(losses[1], 0.75 * losses[0] + 0.25 * uniform, 1e-12);
+  }
+}
+
+TEST(Ctc, RejectsSmoothingThatIsNoShare) {
+  for (const double smoothing : {-0.1, 1.0, std::nan("")})
+    EXPECT_THROW(Ctc("ctc", smoothing), ShapeError) << smoothing;
+}
+
 // Every path of 4 frames over 3 classes, collapsed by hand.
 TEST(Ctc, IsTheSumOverAllPaths) {
   const Ctc layer("ctc");

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "layers/models/decoders.h"
+#include "tests/support/layers/layer_runner.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::layers {
@@ -21,6 +22,22 @@ TEST(Decoder, IsFoundByItsName) {
 }
 
 TEST(DecoderLoss, OfCtcTakesOneNumberForEachClass) { EXPECT_EQ(loss("ctc").channels(9), 9); }
+
+TEST(DecoderLoss, OfCtcIsSmoothed) {
+  const std::vector<std::int32_t> labels = {1}, counts = {1};
+  const std::vector<float> weights = {1};
+  for (const double smoothing : {0.0, 0.5}) {
+    std::vector<std::unique_ptr<Layer>> layers;
+    loss("ctc", {.smoothing = smoothing}).add_layers(layers, 3);
+    std::vector<double> losses(1);
+    Targets targets{labels, counts, weights, 1, losses};
+    test::LayerRunner runner(*layers.back(), {DType::f64, {{{1}, 3}}});
+    runner.targets = &targets;
+    test::assign(runner.input().only().x_FC, std::vector<double>{0, 40, 0});
+    runner.forward();
+    EXPECT_NEAR(losses.front(), smoothing * 80 / 3, 1e-12);  // 40 for each other class
+  }
+}
 
 TEST(DecoderLoss, HasTheNetworksOfTheOptions) {
   const Loss tdt = loss("tdt", {.width = 5, .layers = 2, .joint = 7, .durations = {0, 2, 3}});

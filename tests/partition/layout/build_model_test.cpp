@@ -101,6 +101,27 @@ TEST(ModelSummary, HasMasksOnlyIfThereAreAny) {
   EXPECT_EQ(with, summary({.apply = false, .time = {.share = 0.05, .length = 7}}));
 }
 
+/// The same holds for CTC after blocks, whose weight costs nothing.
+TEST(ModelSummary, HasIntermediateCtcOnlyIfThereIsSome) {
+  const auto summary = [](const layers::IntermediateLosses& losses) {
+    const layers::Wav2Vec2Options options{.intermediate = losses};
+    return model_summary({.features = 1, .family = options}, 29);
+  };
+  const std::string without = summary({}), with = summary({.blocks = {2, 6}});
+  EXPECT_EQ(without.find("_ctc"), std::string::npos) << without;
+  EXPECT_EQ(without, summary({.weight = 0.3}));
+  EXPECT_NE(with.find(" intermediate_ctc=[2, 6] "), std::string::npos) << with;
+  EXPECT_EQ(with, summary({.blocks = {2, 6}, .weight = 0.3}));
+  EXPECT_NE(summary({{2, 6}, 0.5, true}).find(" self_conditioned_ctc=true "), std::string::npos);
+}
+
+/// Smoothing costs nothing, and CTC had none before.
+TEST(ModelSummary, LeavesOutTheSmoothingOfCtc) {
+  configs::ModelConfig smoothed = tiny();
+  smoothed.networks.smoothing = 0.1;
+  EXPECT_EQ(model_summary(smoothed, 29), model_summary(tiny(), 29));
+}
+
 /// A decoder's own keys count, and only those, so plans for others stay valid when keys are added.
 TEST(ModelSummary, HasTheKeysOfTheDecoder) {
   configs::ModelConfig model = tiny();

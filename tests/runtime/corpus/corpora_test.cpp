@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/transformer.h"
 #include "partition/layout/build_model.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
@@ -53,6 +54,21 @@ TEST(CorpusReaders, AreAllRanksWithALanguageModel) {
     const CorpusReaders readers = corpus_readers(config, sequence, {});
     EXPECT_EQ(readers.texts, (std::vector{0, 3, 1, 4, 2, 5})) << schedule;
     EXPECT_EQ(readers.audio, (std::vector{0, 3})) << schedule;
+  }
+}
+
+/// A loss after a block may lie on any stage.
+TEST(CorpusReaders, AreAllRanksWithIntermediateCtc) {
+  configs::Config config;
+  layers::TransformerOptions options{
+      .channels = 2, .width = 8, .heads = 2, .layers = 2, .inner = 5};
+  for (const bool with_loss : {false, true}) {
+    if (with_loss) options.intermediate.blocks = {1};
+    config.model.family = options;
+    config.pipeline.stages = 3;
+    const partition::LayerSequence sequence = partition::build_model(config.model, 29);
+    EXPECT_EQ(corpus_readers(config, sequence, {}).texts,
+              with_loss ? (std::vector{0, 1, 2}) : (std::vector{2}));
   }
 }
 

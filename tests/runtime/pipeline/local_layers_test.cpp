@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/transformer.h"
 #include "partition/layout/build_model.h"
 #include "partition/layout/stage_bytes.h"
 
@@ -72,6 +73,25 @@ TEST(LocalLayers, NeedACutOfTheWholeSequence) {
   for (const std::vector<int>& cut :
        {std::vector<int>{}, {0, whole.size()}, {0, 3, 5}, {1, 3, whole.size()}})
     EXPECT_THROW(local_layers(whole, {}, cut, {0, 1}, 0), Error);
+}
+
+/// A loss after a block needs them as well, and no layer between it and the last one.
+TEST(LocalLayers, NeedLabelsForAuxiliaryLosses) {
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::TransformerOptions{.channels = 2,
+                                           .width = 8,
+                                           .heads = 2,
+                                           .layers = 2,
+                                           .inner = 5,
+                                           .intermediate = {{1}, 0.5}}};
+  const partition::LayerSequence whole = partition::build_model(model, 5);
+  const std::vector<layers::LayerPlan> plans = partition::plan_without_frames(whole, {});
+  int with_loss = 0;
+  while (!plans[static_cast<std::size_t>(with_loss)].auxiliary_loss) ++with_loss;
+  const std::vector<int> cut = {0, with_loss, with_loss + 1, whole.size() - 1, whole.size()};
+  for (int rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(local_layers(whole, {}, cut, {0, 1, 2, 3}, rank).needs_labels, rank % 2 == 1) << rank;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "layers/models/transformer.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/runtime/small_families.h"
 #include "tests/support/runtime/training_job.h"
@@ -81,6 +82,30 @@ TEST_P(FamilyTraining, SelectiveRecomputationChangesNoBit) {
     }
     job.recomputed_layers = {5, 6, 8};  // of whole layers besides
     expect_equal(train_on_noise(job), alone, fmt::format("{}, some layers", compute));
+  }
+}
+
+// A larger weight of losses after blocks changes what is learnt, and no loss of the same weights.
+TEST(AuxiliaryLosses, AreNoPartOfTheReportedLoss) {
+  for (const double ctc_weight : {0.0, 0.3}) {
+    std::vector<std::vector<double>> losses;
+    for (const double weight : {0.0, 5.0}) {
+      TrainingJob job = test::small_job();
+      job.model = {.features = 9,
+                   .decoder = "rnnt",
+                   .networks = {.width = 7, .joint = 9, .ctc_weight = ctc_weight},
+                   .family = layers::TransformerOptions{.channels = 5,
+                                                        .width = 12,
+                                                        .heads = 3,
+                                                        .layers = 2,
+                                                        .inner = 20,
+                                                        .intermediate = {{1}, weight}}};
+      job.steps = 3;
+      job.recompute = true;  // losses are computed again after the last layer's
+      losses.push_back(train_on_noise(job).losses);
+    }
+    EXPECT_EQ(losses[0].front(), losses[1].front());
+    EXPECT_NE(losses[0].back(), losses[1].back());
   }
 }
 

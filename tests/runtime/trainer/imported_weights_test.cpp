@@ -53,6 +53,17 @@ class ImportedWeights : public testing::Test {
                          [&](comm::Communicator& world) { (void)train({config}, world, {}); });
   }
 
+  /// Trains, and returns what it notes.
+  std::string notes(const configs::Config& config, int ranks = 1) const {
+    std::string heard;
+    TrainingObserver observer;
+    observer.note = [&](const std::string& text) { heard += text + "\n"; };
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
+      (void)train({config}, world, world.rank() == 0 ? observer : TrainingObserver{});
+    });
+    return heard;
+  }
+
   /// Fails unless training takes the weights, whatever head it has.
   void expect_start(const std::string& golden, const std::string& head) {
     const std::string output = golden + "-" + head;
@@ -199,20 +210,82 @@ TEST_F(ImportedWeights, GoOnWithOrWithoutMasks) {
     all["model.mask_time_prob"] = share;
     return configs::unflatten(all, "a test", layers::model_families());
   };
-  const auto notes = [&](const configs::Config& config) {
-    std::string heard;
-    TrainingObserver observer;
-    observer.note = [&](const std::string& text) { heard += text + "\n"; };
-    comm::run_as_threads(
-        {.ranks = 1}, [&](comm::Communicator& world) { (void)train({config}, world, observer); });
-    return heard;
-  };
   EXPECT_EQ(notes(keys("without", "0")).find("anew"), std::string::npos);
   EXPECT_FALSE(open_checkpoint(in("without")).contains("mask.embedding"));
   configs::Config with = keys("with", "0.5");
   with.trainer.init = in("without");
   EXPECT_NE(notes(with).find("; mask.embedding starts anew"), std::string::npos);
   EXPECT_TRUE(open_checkpoint(in("with")).contains("mask.embedding"));
+}
+
+// A new run may begin or end with CTC after blocks, and transformers never hears of it.
+TEST_F(ImportedWeights, TrainBesideIntermediateCtc) {
+  write_corpus();
+  auto keys = configs::flatten(recipe("wav2vec2_for_ctc", "beside"));
+  keys["model.intermediate_ctc"] = "[1]";
+  keys["pipeline.stages"] = "2";
+  const std::string heard = notes(configs::unflatten(keys, "a test", layers::model_families()), 2);
+  EXPECT_NE(heard.find("; 4 parameters of intermediate CTC start anew"), std::string::npos)
+      << heard;
+  const std::string head = "block1.intermediate_ctc.output.weight";
+  EXPECT_TRUE(open_checkpoint(in("beside")).contains(head));
+  const ExportReport exported = export_model(in("beside"), in("exported"));
+  import_model(in("exported"), in("back"));
+  EXPECT_FALSE(open_checkpoint(in("back")).contains(head));
+  EXPECT_EQ(export_model(in("back"), in("again")).parameters, exported.parameters);
+  configs::Config without = recipe("wav2vec2_for_ctc", "without");
+  without.trainer.init = in("beside");
+  run(without);
+  EXPECT_FALSE(open_checkpoint(in("without")).contains(head));
+}
+
+// Logits of other labels mean nothing, so both kinds start anew with the head.
+TEST_F(ImportedWeights, StartIntermediateCtcAnewForOtherLabels) {
+  write_corpus();
+  for (const char* conditions : {"false", "true"}) {
+    const std::string first = std::string("first-") + conditions;
+    auto keys = configs::flatten(recipe("wav2vec2_for_ctc", first));
+    keys["model.intermediate_ctc"] = "[1]";
+    keys["model.self_conditioned_ctc"] = conditions;
+    keys["trainer.init"] = "";
+    run(configs::unflatten(keys, "a test", layers::model_families()));
+    keys["trainer.init"] = in(first);
+    keys["trainer.output"] = in(first + "-other");
+    keys["text.alphabet"] = "abc ";
+    const std::string heard = notes(configs::unflatten(keys, "a test", layers::model_families()));
+    EXPECT_NE(heard.find("parameters of intermediate CTC start anew"), std::string::npos) << heard;
+  }
+}
+
+// Frozen weights from nowhere would lead the blocks before them astray.
+TEST_F(ImportedWeights, TrainWhatIntermediateCtcStartsAnew) {
+  write_corpus();
+  auto keys = configs::flatten(recipe("wav2vec2_for_ctc", "frozen"));
+  keys["model.intermediate_ctc"] = "[1]";
+  keys["lora.rank"] = "2";
+  keys["lora.targets"] = "[\"block*.attention.*\"]";
+  keys["lora.train"] = "[\"output.*\"]";
+  const std::string message = test::message_of<ConfigError>(
+      [&] { run(configs::unflatten(keys, "a test", layers::model_families())); });
+  EXPECT_NE(message.find("with adapters add \"*_ctc.*\" to lora.train"), std::string::npos)
+      << message;
+  keys["lora.train"] = "[\"output.*\", \"*_ctc.*\"]";
+  run(configs::unflatten(keys, "a test", layers::model_families()));
+}
+
+// Blocks that read labels are no class of transformers.
+TEST_F(ImportedWeights, AreNotExportedIfBlocksReadLabels) {
+  write_corpus();
+  auto keys = configs::flatten(recipe("wav2vec2_for_ctc", "conditioned"));
+  keys["model.intermediate_ctc"] = "[1]";
+  keys["model.self_conditioned_ctc"] = "true";
+  configs::Config config = configs::unflatten(keys, "a test", layers::model_families());
+  EXPECT_THROW(run(config), CheckpointError);  // the imported weights have no condition
+  config.trainer.init.clear();
+  run(config);
+  EXPECT_EQ(test::message_of<ConfigError>([&] { export_model(in("conditioned"), in("none")); }),
+            "a model whose blocks read the labels of earlier ones (model.self_conditioned_ctc) has "
+            "no counterpart in transformers");
 }
 
 // A share of 0 takes the tensor out of the export too, as in transformers.

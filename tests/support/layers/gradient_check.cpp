@@ -13,10 +13,8 @@ namespace {
 double functional(LayerRunner& runner) {
   runner.forward();
   double total = 0;
-  if (runner.output().empty()) {
+  if (runner.output().empty() || runner.plan().auxiliary_loss)
     for (double loss : runner.targets->losses) total += loss * runner.targets->scale;
-    return total;
-  }
   for (std::size_t i = 0; i < runner.output().frames.size(); ++i) {
     const layers::Tensor& y = runner.output().frames[i].x_FC;
     const layers::Tensor& dy = runner.output_gradient().frames[i].x_FC;

@@ -18,7 +18,8 @@ std::vector<SmallFamily> conformers() {
   return {
       {"conformer",
        layers::ConformerOptions{
-           .width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1, .layer_drop = 0.3}},
+           .width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1, .layer_drop = 0.3},
+       .networks = {.smoothing = 0.1}},
       {"fastconformer", layers::ConformerOptions{.width = 12,
                                                  .heads = 3,
                                                  .layers = 2,
@@ -29,7 +30,8 @@ std::vector<SmallFamily> conformers() {
                                                  .attention_bias = false,
                                                  .dropout = 0.1,
                                                  .input_dropout = 0.1,
-                                                 .output_dropout = false}},
+                                                 .output_dropout = false,
+                                                 .intermediate = {{1}, 0.5}}},
       {"w2v_bert",
        layers::ConformerOptions{.width = 12,
                                 .heads = 3,
@@ -56,7 +58,8 @@ std::vector<SmallFamily> conformers() {
                                                       .input_dropout = 0.1}}};
 }
 
-/// With the norms of large models, and with those of base ones; with masks of frames and channels.
+/// With the norms of large models, and with those of base ones, which are conditioned on CTC; with
+/// masks of frames and channels.
 std::vector<SmallFamily> wav2vec2s() {
   layers::Wav2Vec2Options options{.channels = 6,
                                   .kernels = {3, 2},
@@ -74,17 +77,20 @@ std::vector<SmallFamily> wav2vec2s() {
   options.frontend_norm = "group";
   options.frontend_bias = false;
   options.norm_first = false;
+  options.intermediate = {{1}, 0.5, true};
   families.push_back({"wav2vec2_base", options, 1});
   return families;
 }
 
-/// An RNN-T with an LSTM of two layers, a TDT with a stateless prediction network, and an RNN-T
-/// beside CTC.
+/// An RNN-T with an LSTM of two layers and CTC after a block, a TDT with a stateless prediction
+/// network, and an RNN-T beside CTC.
 std::vector<SmallFamily> transducers() {
   const layers::TransformerOptions encoder{
       .channels = 5, .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1};
+  layers::TransformerOptions with_ctc = encoder;
+  with_ctc.intermediate = {{1}, 0.5};
   return {{.name = "rnnt",
-           .options = encoder,
+           .options = with_ctc,
            .decoder = "rnnt",
            .networks = {.width = 7, .layers = 2, .joint = 9}},
           {.name = "tdt",

@@ -10,7 +10,8 @@ class CudaCtc : public Parity {
   /// Losses and gradients of both backends. Sums of logarithms stay within ±32 and are rounded once
   /// a frame and direction.
   void compare(const std::vector<std::int64_t>& lengths,
-               const std::vector<std::vector<std::int32_t>>& labels, bool with_gradient) {
+               const std::vector<std::vector<std::int32_t>>& labels, bool with_gradient,
+               double smoothing = 0) {
     Labels given(labels);
     std::int64_t frames = 0, longest = 0;
     for (std::int64_t length : lengths) frames += length, longest = std::max(longest, length);
@@ -32,9 +33,11 @@ class CudaCtc : public Parity {
     const Targets cpu_targets = targets(weights.cpu, cpu_losses);
     const Targets cuda_targets = targets(weights.cuda, cuda_losses);
     run(CtcLoss{logits.cpu, lengths, cpu_targets, gradient.cpu,
-                host_memory(ctc_workspace({DeviceKind::cpu, DType::f32}, lengths, kClasses))},
+                host_memory(ctc_workspace({DeviceKind::cpu, DType::f32}, lengths, kClasses)),
+                smoothing},
         CtcLoss{logits.cuda, lengths, cuda_targets, gradient.cuda,
-                device_memory(ctc_workspace({DeviceKind::cuda, dtype()}, lengths, kClasses))});
+                device_memory(ctc_workspace({DeviceKind::cuda, dtype()}, lengths, kClasses)),
+                smoothing});
     EXPECT_LE(test::relative_error(cuda_losses, cpu_losses), tolerance) << "losses";
     if (with_gradient) expect_close(gradient, tolerance, "gradient");
   }
@@ -58,11 +61,15 @@ class CudaCtc : public Parity {
 TEST_P(CudaCtc, LossAndGradient) {
   // Equal neighbours; one frame with one label and with none; labels that need every frame and one
   // frame more than there is.
-  compare({7, 1, 13, 5, 1, 5},
-          {{3, 3, 1}, {28}, {5, 5, 9, 1, 2, 2, 7}, {2, 2, 2}, {}, {4, 4, 4, 1}}, true);
+  for (const double smoothing : {0.0, 0.2})
+    compare({7, 1, 13, 5, 1, 5},
+            {{3, 3, 1}, {28}, {5, 5, 9, 1, 2, 2, 7}, {2, 2, 2}, {}, {4, 4, 4, 1}}, true, smoothing);
 }
 
-TEST_P(CudaCtc, LossAlone) { compare({7, 1, 13}, {{3, 3, 1}, {28}, {}}, false); }
+TEST_P(CudaCtc, LossAlone) {
+  for (const double smoothing : {0.0, 0.2})
+    compare({7, 1, 13}, {{3, 3, 1}, {28}, {}}, false, smoothing);
+}
 
 TEST_P(CudaCtc, LongUtterance) {  // more states than threads in a block
   std::vector<std::int32_t> labels;

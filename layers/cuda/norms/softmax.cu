@@ -1,0 +1,84 @@
+#include "layers/cuda/core/cuda_backend.h"
+#include "layers/cuda/core/numbers.h"
+#include "layers/cuda/core/reduce.h"
+#include "layers/ops/softmax.h"
+
+// A warp takes a row, so its sums are combined by shuffles, in a fixed order. Rows are read again
+// from cache for each pass.
+
+namespace penstock::layers {
+namespace cuda {
+namespace {
+
+constexpr int kSoftmaxRows = 8;  // rows of a block, a warp each
+
+struct SoftmaxSize {
+  explicit SoftmaxSize(const Tensor& x_FC)
+      : rows(x_FC.shape.at(0)), channels(static_cast<int>(x_FC.shape.at(1))) {}
+  Grid grid() const {
+    return {dim3(static_cast<unsigned>((rows + kSoftmaxRows - 1) / kSoftmaxRows)),
+            dim3(kSoftmaxRows * kWarp)};
+  }
+  std::int64_t rows;
+  int channels;
+};
+
+__device__ inline std::int64_t softmax_row() {
+  return block_x() * kSoftmaxRows + thread_x() / kWarp;
+}
+
+template <class T>
+__global__ void softmax_rows(const T* x, T* y, SoftmaxSize size) {
+  const std::int64_t row = softmax_row();
+  if (row >= size.rows) return;  // whole warps
+  const int channels = size.channels, lane = thread_x() % kWarp;
+  x += row * channels;
+  y += row * channels;
+  float top = to_float(x[0]);
+  for (int c = lane; c < channels; c += kWarp) top = Largest()(top, to_float(x[c]));
+  top = combine_warp(top, Largest());
+  double sum = 0;
+  for (int c = lane; c < channels; c += kWarp) sum += expf(to_float(x[c]) - top);
+  const auto all = static_cast<float>(combine_warp(sum, Sum()));
+  for (int c = lane; c < channels; c += kWarp)
+    y[c] = from_float<T>(expf(to_float(x[c]) - top) / all);
+}
+
+template <class T>
+__global__ void softmax_rows_backward(const T* y, const T* dy, T* dx, SoftmaxSize size) {
+  const std::int64_t row = softmax_row();
+  if (row >= size.rows) return;
+  const int channels = size.channels, lane = thread_x() % kWarp;
+  y += row * channels;
+  dy += row * channels;
+  dx += row * channels;
+  double sum = 0;
+  for (int c = lane; c < channels; c += kWarp) sum += to_float(y[c]) * to_float(dy[c]);
+  const auto mean = static_cast<float>(combine_warp(sum, Sum()));
+  for (int c = lane; c < channels; c += kWarp)
+    dx[c] = from_float<T>(to_float(y[c]) * (to_float(dy[c]) - mean));
+}
+
+}  // namespace
+}  // namespace cuda
+
+template <>
+void CudaBackend::compute(Stream& stream, const SoftmaxForward& op) {
+  const cuda::SoftmaxSize size(op.x_FC);
+  cuda::with_type_of(op.x_FC, "SoftmaxForward", [&]<class T>(T) {
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), size.grid(), cuda::softmax_rows<T>,
+                 cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.y_FC), size);
+  });
+}
+
+template <>
+void CudaBackend::compute(Stream& stream, const SoftmaxBackward& op) {
+  const cuda::SoftmaxSize size(op.y_FC);
+  cuda::with_type_of(op.y_FC, "SoftmaxBackward", [&]<class T>(T) {
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), size.grid(),
+                 cuda::softmax_rows_backward<T>, cuda::data_of<T>(op.y_FC),
+                 cuda::data_of<T>(op.dy_FC), cuda::data_of<T>(op.dx_FC), size);
+  });
+}
+
+}  // namespace penstock::layers
