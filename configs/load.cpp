@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/name_match.h"
 #include "configs/config_folder.h"
+#include "configs/include.h"
 #include "configs/rules.h"
 #include "configs/schema.h"
 #include "configs/source.h"
@@ -19,8 +20,8 @@
 
 // A configuration is made of settings in the order of their force: the model file, the recipe, the
 // command line. The order in which they are read differs, because each step needs one before it:
-//   1. The recipe and the overrides are read as text. The last of them that names model.base says
-//      which model file comes first.
+//   1. The recipe, what it includes and the overrides are read as text. The last of them that names
+//      model.base says which model file comes first.
 //   2. The model's family is chosen, from the model file and then from the rest, because the family
 //      decides which keys exist.
 //   3. All settings are applied, each checked against its key's type and range. Faults are
@@ -167,6 +168,8 @@ class Loader {
 
   /// Returns the families that take an unknown key, or else the nearest known key.
   std::string hint(const std::string& unknown, const std::vector<Key>& known) const {
+    if (unknown == "include") return ": include stands in recipes alone";
+    if (unknown.ends_with(".include")) return "; include stands before the first section";
     std::vector<std::string> takers;
     for (const layers::ModelFamily& family : families_)
       if (takes(family, unknown)) takers.emplace_back(family.name());
@@ -232,7 +235,7 @@ Config parse_config(const std::string& text, const std::string& name,
                     std::span<const layers::ModelFamily> families,
                     std::span<const std::string> overrides) {
   Loader loader(families);
-  std::vector<Setting> settings = settings_of_toml(text, name, loader.faults);
+  std::vector<Setting> settings = settings_of_recipe(text, name, loader.faults);
   const std::vector<Setting> over = settings_of_overrides(overrides, loader.faults);
   settings.insert(settings.end(), over.begin(), over.end());
   const std::vector<Setting> base = loader.base_of(settings);

@@ -8,7 +8,8 @@
 
 namespace penstock::configs {
 
-/// Returns the configuration of `file` (none if empty), overridden by `overrides` ("key=value").
+/// Returns the configuration of `file` (none if empty), with what it includes (include.h),
+/// overridden by `overrides` ("key=value").
 /// Its model is of one of `families`: the one that model.kind names, else the first. Keys that
 /// neither names come from the model file that model.base names, else from the defaults of config.h
 /// and of the family. If a key is overridden twice, the later value holds. Relative paths in the

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "configs/source.h"
+#include "configs/include.h"
 
 namespace penstock::configs {
 namespace {

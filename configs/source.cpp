@@ -141,17 +141,6 @@ std::vector<Setting> settings_of_overrides(std::span<const std::string> override
   return settings;
 }
 
-std::vector<Setting> settings_of(const std::filesystem::path& file,
-                                 std::span<const std::string> overrides,
-                                 std::vector<std::string>& faults) {
-  std::vector<Setting> settings;
-  if (!file.empty())
-    settings = settings_of_toml(file_text(file).value_or(""), file.string(), faults);
-  const std::vector<Setting> over = settings_of_overrides(overrides, faults);
-  settings.insert(settings.end(), over.begin(), over.end());
-  return settings;
-}
-
 std::optional<std::string> file_text(const std::filesystem::path& file) {
   std::error_code error;
   std::ifstream in(file, std::ios::binary);

@@ -39,11 +39,6 @@ struct Setting {
 [[nodiscard]] std::vector<Setting> settings_of_overrides(std::span<const std::string> overrides,
                                                          std::vector<std::string>& faults);
 
-/// Returns the settings of a file (none if empty), and after them those of the arguments.
-[[nodiscard]] std::vector<Setting> settings_of(const std::filesystem::path& file,
-                                               std::span<const std::string> overrides,
-                                               std::vector<std::string>& faults);
-
 /// Returns the contents of a file, or nothing if it can't be read.
 [[nodiscard]] std::optional<std::string> file_text(const std::filesystem::path& file);
 

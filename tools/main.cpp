@@ -21,14 +21,14 @@
 namespace penstock::tools {
 namespace {
 
-/// Blocks the stop signals for `train` and `run`, the commands that take them as requests. OpenBLAS
-/// starts threads when it is loaded, and threads keep the mask with which they start. The linker
-/// runs the functions in section .preinit_array before any library initialises.
+/// Blocks the stop signals for `train`, `run` and `sweep`, the commands that take them as requests.
+/// OpenBLAS starts threads when it is loaded, and threads keep the mask with which they start. The
+/// linker runs the functions in section .preinit_array before any library initialises.
 void before_libraries(int argc, char** argv, char**) {
   if (argc < 2) return;
   const std::string_view command = argv[1];
   if (command == "train") block_stop_signals();
-  if (command == "run") runtime::block_supervisor_signals();
+  if (command == "run" || command == "sweep") runtime::block_supervisor_signals();
 }
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const run_before_libraries)(int, char**, char**) = before_libraries;
@@ -101,10 +101,10 @@ int penstock_main(int argc, char** argv) {
   app.footer("penstock COMMAND --help explains a command.");
   Run run;
   for (const auto add :
-       {add_plan,       add_train, add_run,    add_watch,      add_report,   add_evaluate,
-        add_transcribe, add_align, add_tune,   add_import,     add_export,   add_average,
-        add_data,       add_info,  add_verify, add_bench,      add_schedule, add_profile,
-        add_search,     add_trace, add_probe,  add_completion, add_manual})
+       {add_plan,       add_train,  add_run,   add_watch,  add_report,     add_evaluate,
+        add_transcribe, add_align,  add_tune,  add_sweep,  add_import,     add_export,
+        add_average,    add_data,   add_info,  add_verify, add_bench,      add_schedule,
+        add_profile,    add_search, add_trace, add_probe,  add_completion, add_manual})
     add(app, run);
   set_up_logging();
   if (const int answered = parse(app, argc, argv); answered >= 0) return answered;

@@ -10,6 +10,7 @@
 #include "partition/planner/cost/profile.h"
 #include "partition/planner/plan/plan_file.h"
 #include "partition/schedule/csv/schedule_csv.h"
+#include "tests/fuzz/parts.h"
 #include "tests/fuzz/readers.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -22,6 +23,17 @@ void read_recipe(std::string_view bytes) {
   const auto families = layers::model_families();
   expect_answer([&] {
     (void)configs::flatten(configs::parse_config(std::string(bytes), "recipe.toml", families));
+  });
+}
+
+// The input holds the texts of three recipes, which may include each other.
+void read_included_recipes(std::string_view bytes) {
+  const TemporaryFolder folder;
+  for (const char* name : {"recipe.toml", "a.toml", "b.toml"})
+    write_file(folder.path() / name, take_part(bytes));
+  const auto families = layers::model_families();
+  expect_answer([&] {
+    (void)configs::flatten(configs::load_config(folder.path() / "recipe.toml", families));
   });
 }
 

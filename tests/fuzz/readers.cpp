@@ -23,6 +23,7 @@ constexpr ForeignReader kReaders[] = {
     {"piece_model", read_piece_model},
     {"plan", read_plan_file},
     {"recipe", read_recipe},
+    {"recipe_include", read_included_recipes},
     {"s3", read_s3_answer},
     {"safetensors", read_safetensors_file},
     {"safetensors_header", read_safetensors_header},

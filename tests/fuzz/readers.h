@@ -24,6 +24,7 @@ void read_byte_pair_json(std::string_view bytes);
 void read_checkpoint_manifest(std::string_view bytes);
 void read_cluster_file(std::string_view bytes);
 void read_device_file(std::string_view bytes);
+void read_included_recipes(std::string_view bytes);
 void read_index_file(std::string_view bytes);
 void read_manifest_of_folder(std::string_view bytes);
 void read_manifest_of_json(std::string_view bytes);

@@ -51,12 +51,11 @@ std::vector<std::string> subcommands() {
 }
 
 TEST(Command, HasSubcommandsWithExamples) {
-  EXPECT_EQ(
-      subcommands(),
-      (std::vector<std::string>{
-          "plan",     "train",   "run",    "watch",   "report", "evaluate",   "transcribe", "align",
-          "tune",     "import",  "export", "average", "data",   "info",       "verify",     "bench",
-          "schedule", "profile", "search", "trace",   "probe",  "completion", "manual"}));
+  EXPECT_EQ(subcommands(), (std::vector<std::string>{
+                               "plan",       "train",  "run",   "watch",  "report",     "evaluate",
+                               "transcribe", "align",  "tune",  "sweep",  "import",     "export",
+                               "average",    "data",   "info",  "verify", "bench",      "schedule",
+                               "profile",    "search", "trace", "probe",  "completion", "manual"}));
   for (const std::string& name : subcommands()) {
     const auto page = penstock({name, "--help"});
     EXPECT_EQ(page.code, 0) << name;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "configs/flatten.h"
+#include "configs/include.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
 #include "configs/write.h"
@@ -50,8 +51,12 @@ std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
     others.push_back({"data.validation", item.manifest});
   for (const WeightedManifest& item : config.data.train)
     others.push_back({"data.train", item.manifest});
-  for (const std::string& word : words)
-    if (!overrides_a_key(word)) others.push_back({"the recipe", word});
+  for (const std::string& word : words) {
+    if (overrides_a_key(word)) continue;
+    others.push_back({"the recipe", word});
+    for (const std::filesystem::path& included : configs::included_recipes(word))
+      others.push_back({"include", included.string()});
+  }
   return others;
 }
 

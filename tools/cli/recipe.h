@@ -22,7 +22,7 @@ struct RecipeArguments {
   /// from load_config, and for a second file.
   [[nodiscard]] configs::Config load() const;
   /// Returns the files that the command reads, so that none is overwritten: `others`, the recipe's
-  /// file, and those that `config`, the result of load(), names.
+  /// file with what it includes, and those that `config`, the result of load(), names.
   [[nodiscard]] std::vector<NamedFile> files(const configs::Config& config,
                                              std::vector<NamedFile> others = {}) const;
 };

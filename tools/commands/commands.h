@@ -31,6 +31,7 @@ void add_verify(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
 void add_schedule(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);
+void add_sweep(CLI::App& app, Run& run);
 void add_trace(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
 void add_completion(CLI::App& app, Run& run);

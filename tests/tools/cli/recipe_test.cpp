@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "configs/flatten.h"
 #include "configs/load.h"
@@ -47,6 +49,19 @@ TEST(SavedRecipe, NeedsPiecesOnThisMachine) {
       test::message_of<ConfigError>([&] { (void)saved_recipe_text(copy, "s3://bucket/run"); });
   EXPECT_NE(message.find("penstock export s3://bucket/run --weights -o FOLDER"), std::string::npos)
       << message;
+}
+
+// What a command writes must not replace a recipe that it was made from.
+TEST(RecipeArguments, NameIncludedFilesToo) {
+  const test::TemporaryFolder folder;
+  const std::string recipe = folder.path() / "recipe.toml", base = folder.path() / "base.toml";
+  test::write_file(recipe, "include = 'base.toml'\n");
+  test::write_file(base, "[trainer]\nsteps = 3\n");
+  const RecipeArguments arguments{{recipe, "trainer.keep=2"}};
+  const configs::Config config = arguments.load();
+  EXPECT_EQ(config.trainer.steps, 3);
+  EXPECT_TRUE(std::ranges::any_of(arguments.files(config),
+                                  [&](const NamedFile& file) { return file.path == base; }));
 }
 
 }  // namespace
