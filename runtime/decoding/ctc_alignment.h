@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,7 +20,9 @@ struct CtcPath {
 /// without a finite logit, all are alike. DataError if the text needs more frames than there are,
 /// which is one for each label and one between equal neighbours, or if no path has a probability
 /// above 0. ShapeError if the logits are no whole number of frames, or if a label is no channel.
+/// The search goes back in blocks of `block` frames, which change its memory and not the path; 0:
+/// those that need least.
 [[nodiscard]] CtcPath align_ctc(std::span<const float> logits_FC, std::int64_t channels,
-                                std::span<const std::int32_t> labels);
+                                std::span<const std::int32_t> labels, std::size_t block = 0);
 
 }  // namespace penstock::runtime

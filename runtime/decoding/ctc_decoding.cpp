@@ -124,13 +124,13 @@ CtcBeamDecoders::CtcBeamDecoders(const Tokenizer& tokenizer, int beam, const Ctc
   scores_ = scores_of(decoding, tokenizer, texts_);
 }
 
-layers::Decoder CtcBeamDecoders::decoder(const WordScoring& scoring) const {
+layers::Decoder CtcBeamDecoders::decoder(const WordScoring& scoring, std::int64_t first) const {
   const auto write = [&tokenizer = tokenizer_](std::span<const std::int32_t> labels) {
     return tokenizer.decode(labels);
   };
   auto scores = scores_ ? std::make_shared<const WordScores>(scores_->reweighed(scoring)) : nullptr;
   return [search = std::make_shared<const CtcBeam>(options_, texts_, write, std::move(scores)),
-          first = first_](std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {
+          first](std::span<const float> x_FC, std::int64_t channels, std::int64_t labels) {
     if (first == 0) return search->hypotheses(x_FC, channels, labels);
     return search->hypotheses(columns_from(x_FC, channels, first), channels - first, labels);
   };

@@ -47,9 +47,15 @@ class CtcBeamDecoders {
   const WordScoring& scoring() const { return scoring_; }
   [[nodiscard]] layers::Decoder decoder() const { return decoder(scoring_); }
   /// Returns a decoder that weighs words otherwise.
-  [[nodiscard]] layers::Decoder decoder(const WordScoring& scoring) const;
+  [[nodiscard]] layers::Decoder decoder(const WordScoring& scoring) const {
+    return decoder(scoring, first_);
+  }
+  /// Returns a decoder for the logits of CTC alone, whatever `first` is.
+  [[nodiscard]] layers::Decoder decoder_of_logits() const { return decoder(scoring_, 0); }
 
  private:
+  layers::Decoder decoder(const WordScoring& scoring, std::int64_t first) const;
+
   const Tokenizer& tokenizer_;
   CtcBeamOptions options_;
   WordScoring scoring_;

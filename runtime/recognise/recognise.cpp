@@ -8,10 +8,15 @@
 #include "base/mapped_file.h"
 #include "base/quantities.h"
 #include "configs/flatten.h"
+#include "layers/losses/ctc.h"
 #include "partition/layout/build_model.h"
 #include "runtime/checkpoint/open_checkpoint.h"
+#include "runtime/data/audio/quiet_cuts.h"
+#include "runtime/data/batch/batching.h"
 #include "runtime/data/index/stream_hash.h"
 #include "runtime/planning/planning.h"
+#include "runtime/recognise/evaluate_chunks.h"
+#include "runtime/recognise/evaluate_segments.h"
 #include "runtime/recognise/frame_shift.h"
 #include "runtime/trainer/saving.h"
 
@@ -177,6 +182,26 @@ WordTimer word_timer_for(const Trained& trained, const configs::Config& config,
                         {frame_shift(sequence, config.features), first_ctc_channel(config)});
 }
 
+/// True if frames of chunks can be joined: they are CTC's, equally far apart.
+bool joins_frames(const Trained& trained, const configs::Config& config,
+                  const partition::LayerSequence& sequence) {
+  const std::string& decoder = trained.decoder.empty() ? config.model.decoder : trained.decoder;
+  return decoder == "ctc" && partition::plan_without_frames(sequence, {}).front().chunk == 0;
+}
+
+/// Throws ConfigError if what is asked for can't be had from segments, which are decoded apart.
+void check_segmented(const Trained& trained) {
+  const std::string checkpoint = trained.checkpoint.string();
+  const std::string why = fmt::format(
+      "{}: only CTC with equally distant frames joins chunks, and others are cut at pauses",
+      checkpoint);
+  if (trained.chunking.overlap) throw ConfigError(why + ": leave out --overlap");
+  if (trained.decoding.nbest > 0) throw ConfigError(why + ": leave out --nbest");
+  if (trained.timed != TimedTexts::none)
+    throw ConfigError(why + ", without times: leave out --chunk, or give segments of a manifest");
+  (void)QuietCuts(1, trained.chunking.seconds);  // refuses what is too short
+}
+
 /// True if the beam search of CTC is asked for.
 bool searches_ctc(const Trained& trained, const configs::Config& config) {
   const bool beside = trained.decoder == "ctc" && config.model.decoder != "ctc";
@@ -203,6 +228,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
       decoding_(trained.decoding),
       language_(trained.language),
       timed_(trained.timed),
+      chunking_(trained.chunking),
       checkpoint_(open_for(trained, world)),
       config_(config_for(checkpoint_, trained, world.size())),
       by_ctc_(trained.decoder == "ctc" && config_.model.decoder != "ctc"),
@@ -217,6 +243,14 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
   }
   if (timed_ == TimedTexts::recognised) ctc_identity_ += ", timed";
   if (timed_ == TimedTexts::references) ctc_identity_ += ", aligned";
+  if (trained.chunking.enabled()) {
+    if (joins_frames(trained, config_, sequence_))
+      chunks_.emplace(trained.chunking, sequence_, config_.features);
+    else
+      check_segmented(trained);
+    ctc_identity_ += fmt::format(", chunks of {} s that share {} s", trained.chunking.seconds,
+                                 trained.chunking.shared_seconds());
+  }
   word_timer_ = word_timer_for(trained, config_, sequence_, *tokenizer_);
   if (loss_.writing) {
     sequence_.beam = decoding_.beam;
@@ -237,8 +271,8 @@ std::string Recogniser::identity() const {
 
 // restore() reads weights and statistics alone, as `false` says: the optimizer's state is not
 // needed.
-void Recogniser::make_session(const Corpus& corpus) {
-  const RunShape shape = shape_of_recognition(config_, corpus.lengths, tokenizer_->labels());
+void Recogniser::make_session(const Lengths& lengths) {
+  const RunShape shape = shape_of_recognition(config_, lengths, tokenizer_->labels());
   const partition::Plan plan =
       plan_run(sequence_, config_, shape,
                recognition_costs(sequence_, config_, shape, judging_ == Scoring::by_texts));
@@ -251,8 +285,47 @@ void Recogniser::make_session(const Corpus& corpus) {
                  : decoder_of(session_->stage(), loss_, decoding_);
 }
 
+/// The joined frames of a recording have CTC's logits alone, and any rank can decode them.
+EvaluationOptions Recogniser::joined_options(EvaluationOptions options) const {
+  options.decoder =
+      ctc_decoders_ ? ctc_decoders_->decoder_of_logits() : layers::ctc_greedy_decoder();
+  if (word_timer_)
+    options.word_timer =
+        ctc_word_timer(*tokenizer_, {.frame_seconds = frame_shift(sequence_, config_.features)});
+  return options;
+}
+
+bool Recogniser::segments(const AudioLength& length) const {
+  return chunking_.enabled() && !chunks_ && is_segmented(length, chunking_.seconds);
+}
+
+void Recogniser::check_length(const AudioLength& length) const {
+  if (chunks_ && chunks_->cuts(length)) {
+    (void)chunks_->cut(length);
+    return;
+  }
+  AudioLength heard = length;
+  if (segments(length)) heard.samples = static_cast<std::int64_t>(chunking_.seconds * length.rate);
+  const std::int64_t frames = shape_utterance(0, heard, 1, config_.features).frames;
+  (void)partition::output_frames(sequence_, std::vector{frames});
+}
+
+/// Where pauses are is not known yet: segments count as if all were of the longest length.
+Lengths Recogniser::heard_at_once(const Lengths& lengths) const {
+  if (chunks_) return heard_lengths(lengths, *chunks_);
+  if (!chunking_.enabled()) return lengths;
+  std::vector<AudioLength> heard;
+  for (std::uint64_t id = 0; id < lengths.size(); ++id) {
+    AudioLength left = lengths[id];
+    const auto most = static_cast<std::int64_t>(chunking_.seconds * left.rate);
+    for (; segments(left); left.samples -= most) heard.push_back({most, left.rate});
+    heard.push_back(left);
+  }
+  return heard;
+}
+
 Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options) {
-  if (session_ == nullptr) make_session(corpus);
+  if (session_ == nullptr) make_session(heard_at_once(corpus.lengths));
   options.features = config_.features;
   options.data = config_.data;
   if (!options.decoder) options.decoder = decoder_;
@@ -262,7 +335,19 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
   options.decoding = decoding_;
   options.reads_labels = config_.model.loss().writing.has_value();
   options.threads = config_.trainer.threads;
-  return runtime::evaluate(*session_, corpus, *tokenizer_, options);
+  if (!chunking_.enabled()) return runtime::evaluate(*session_, corpus, *tokenizer_, options);
+  if (!chunks_)
+    return evaluate_segments(corpus, {.session = *session_,
+                                      .tokenizer = *tokenizer_,
+                                      .options = options,
+                                      .readers = readers_.audio,
+                                      .seconds = chunking_.seconds});
+  return evaluate_chunks(corpus, {.session = *session_,
+                                  .chunks = *chunks_,
+                                  .tokenizer = *tokenizer_,
+                                  .whole = options,
+                                  .joined = joined_options(options),
+                                  .first_channel = by_ctc_ ? first_ctc_channel(config_) : 0});
 }
 
 }  // namespace penstock::runtime

@@ -13,6 +13,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/decoding/ctc_decoding.h"
+#include "runtime/recognise/audio_chunks.h"
 #include "runtime/trainer/evaluation.h"
 
 namespace penstock::runtime {
@@ -22,9 +23,9 @@ enum class TimedTexts { none, recognised, references };
 
 /// A trained model, the ranks that it runs on, and overrides of its recipe.
 struct Trained {
-  std::filesystem::path checkpoint;  // a path or a URL, as for local_checkpoint()
-  int threads = 1;                   // per rank
-  std::string compute = {};          // number format of the layers; empty: the checkpoint's
+  std::filesystem::path checkpoint = {};  // a path or a URL, as for local_checkpoint()
+  int threads = 1;                        // per rank
+  std::string compute = {};               // number format of the layers; empty: the checkpoint's
   /// Families that the model may have.
   std::vector<layers::ModelFamily> families = layers::model_families();
   Verified verified = Verified::all;  // part of the checkpoint to verify
@@ -35,6 +36,7 @@ struct Trained {
   layers::DecodingOptions decoding = {};
   CtcDecoding ctc = {};  // for beams above 1 of CTC
   TimedTexts timed = TimedTexts::none;
+  Chunking chunking = {};  // of recordings that are longer than a chunk
 };
 
 /// Says if there are reference texts to score against.
@@ -46,8 +48,9 @@ class Recogniser {
  public:
   /// Opens the checkpoint. CheckpointError if a shard that is verified is damaged. ConfigError if
   /// the replicas do not divide the ranks, if there are more stages than layers, or if the model
-  /// has no such decoder, no prompt of the language, no beam search, no such score or no times, and
-  /// as from CtcBeamDecoders. All ranks construct one; `world` must outlive it.
+  /// has no such decoder, no prompt of the language, no beam search, no such score, no times or no
+  /// chunks, and as from CtcBeamDecoders and AudioChunks. All ranks construct one; `world` must
+  /// outlive it.
   Recogniser(const Trained& trained, comm::Communicator& world, Scoring judging);
 
   comm::Communicator& world() const { return world_; }
@@ -57,6 +60,11 @@ class Recogniser {
   const CorpusReaders& readers() const { return readers_; }
   /// Returns what makes decoders of CTC's beam search; null if texts are decoded otherwise.
   const CtcBeamDecoders* ctc_decoders() const { return ctc_decoders_ ? &*ctc_decoders_ : nullptr; }
+  /// Returns what cuts long recordings into chunks whose frames are joined; null if there is none.
+  const AudioChunks* chunks() const { return chunks_ ? &*chunks_ : nullptr; }
+  /// Throws ShapeError if the model can't hear a recording of such a length, though in parts, and
+  /// DataError as from AudioChunks::cut() and resampling().
+  void check_length(const AudioLength& length) const;
   bool times_words() const { return timed_ != TimedTexts::none; }
   std::int64_t step() const { return checkpoint_.state().step; }
   /// Returns a text that is equal for equal checkpoints that compute in the same number format and
@@ -69,13 +77,17 @@ class Recogniser {
   [[nodiscard]] Evaluation evaluate(const Corpus& corpus, EvaluationOptions options = {});
 
  private:
-  void make_session(const Corpus& corpus);
+  void make_session(const Lengths& lengths);
+  bool segments(const AudioLength& length) const;
+  Lengths heard_at_once(const Lengths& lengths) const;
+  EvaluationOptions joined_options(EvaluationOptions options) const;
 
   comm::Communicator& world_;
   Scoring judging_;
   layers::DecodingOptions decoding_;
   std::string language_, ctc_identity_;
   TimedTexts timed_;
+  Chunking chunking_;
   Checkpoint checkpoint_;
   configs::Config config_;
   bool by_ctc_;  // though the model has another decoder
@@ -87,6 +99,7 @@ class Recogniser {
   WordTimer word_timer_;                         // empty for TimedTexts::none
   std::optional<CtcBeamDecoders> ctc_decoders_;  // empty if no beam searches for texts of CTC
   layers::Decoder decoder_;                      // made with the session
+  std::optional<AudioChunks> chunks_;            // empty if no frames are joined
 };
 
 }  // namespace penstock::runtime

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <iterator>
 #include <utility>
@@ -50,6 +51,17 @@ struct MeasuredRecording {
   double seconds() const { return length.rate > 0 ? length.seconds() : 0; }
 };
 
+/// Returns how a recording can be heard that is too long for the model; empty if it is too short.
+std::string chunk_advice(const AudioLength& length, const Recogniser& recogniser) {
+  const configs::FeatureConfig& features = recogniser.config().features;
+  const std::int64_t frames = shape_utterance(0, length, 1, features).frames;
+  if (frames <= partition::min_frames(recogniser.sequence())) return {};
+  const std::int64_t half = partition::accepted_frames(recogniser.sequence(), frames);
+  const double seconds = 2 * static_cast<double>(half) / features.frames_per_second();
+  return fmt::format(". Hear it in parts, by --chunk {:g}",
+                     std::min(std::floor(seconds * 100) / 100, kUsualChunk));
+}
+
 /// Sets length and first. Sets the fault if the audio cannot be read or resampled, or is too short
 /// for the model.
 void measure(MeasuredRecording& measured, const Recogniser& recogniser, RemoteFiles& files) try {
@@ -62,9 +74,8 @@ void measure(MeasuredRecording& measured, const Recogniser& recogniser, RemoteFi
     measured.first = range.first;
     length.samples = range.samples;
   }
-  const std::int64_t frames = shape_utterance(0, length, 1, recogniser.config().features).frames;
   measured.length = length;
-  (void)partition::output_frames(recogniser.sequence(), std::vector<std::int64_t>{frames});
+  recogniser.check_length(length);
 } catch (const DataError& error) {
   const std::string file = measured.recording.audio.string();
   const std::string what = files.with_names(error.what());
@@ -74,8 +85,8 @@ void measure(MeasuredRecording& measured, const Recogniser& recogniser, RemoteFi
   measured.fault = error.what();
 } catch (const ShapeError& misfit) {
   measured.fault =
-      fmt::format("{}: its {:f} s do not fit the model: {}", measured.recording.audio.string(),
-                  measured.seconds(), misfit.what());
+      fmt::format("{}: its {:f} s do not fit the model: {}{}", measured.recording.audio.string(),
+                  measured.seconds(), misfit.what(), chunk_advice(measured.length, recogniser));
 }
 
 /// Recordings that have been requested and not been transcribed. It is the same on every rank.

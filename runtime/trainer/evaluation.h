@@ -37,8 +37,9 @@ struct EvaluationOptions {
   /// empty.
   std::function<void(std::uint64_t id, std::span<const float> logits_FC, std::int64_t classes)>
       logits = {};
-  WordTimer word_timer = {};      // fills Recognised::words; may be empty
-  bool times_references = false;  // the words are those of the corpus, not those recognised
+  WordTimer word_timer = {};  // fills Recognised::words; may be empty
+  /// The words are those of the corpus, not those recognised, whose errors are then not counted.
+  bool times_references = false;
 };
 
 struct ScoredText {

@@ -176,6 +176,20 @@ void takes_ranks(CLI::App* command, runtime::Trained& trained, runtime::WindowBo
               {1, 1e9});
 }
 
+void takes_chunks(CLI::App* command, runtime::Chunking& chunking) {
+  CLI::Option* chunk = takes_number(
+      command->add_option("--chunk", chunking.seconds,
+                          "Seconds of audio that the model hears at once of longer recordings, "
+                          "such as 30. CTC decodes the joined frames as one; for other decoders "
+                          "recordings are cut at pauses. Default: recordings are heard whole"),
+      {0.01, 1e6});
+  takes_number(command->add_option("--overlap", chunking.overlap,
+                                   "Seconds that neighbouring chunks share; each counts half of "
+                                   "them. Default: a third of --chunk"),
+               {0, 1e6})
+      ->needs(chunk);
+}
+
 void takes_recognition(CLI::App* command, runtime::Trained& trained,
                        runtime::WindowBounds& window) {
   takes_ranks(command, trained, window);

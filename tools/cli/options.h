@@ -77,6 +77,9 @@ void takes_test_manifests(CLI::App* command, runtime::TestSet& test);
 /// --window.
 void takes_ranks(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);
 
+/// Adds --chunk and --overlap.
+void takes_chunks(CLI::App* command, runtime::Chunking& chunking);
+
 /// Adds the options that evaluate and transcribe share: those of takes_ranks(), --decoder, --beam,
 /// --nbest, --length-penalty, --ctc-weight, --verify, and those of takes_ctc_decoding().
 void takes_recognition(CLI::App* command, runtime::Trained& trained, runtime::WindowBounds& window);

@@ -129,6 +129,7 @@ void add_align(CLI::App& app, Run& run) {
   takes_checkpoint(command, options->trained.checkpoint);
   takes_test_manifests(command, options->test);
   takes_ranks(command, options->trained, options->test.window);
+  takes_chunks(command, options->trained.chunking);
   takes_verified(command, options->trained.verified);
   CLI::Option* output = command->add_option("--output,-o", options->output.path,
                                             "File to write to. Default: standard output");

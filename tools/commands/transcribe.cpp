@@ -268,6 +268,7 @@ void add_transcribe(CLI::App& app, Run& run) {
   takes_checkpoint(command, options->trained.checkpoint);
   takes_recordings(command, *options);
   takes_recognition(command, options->trained, options->window);
+  takes_chunks(command, options->trained.chunking);
   takes_outputs(command, *options);
   command
       ->add_option("--precision", options->trained.compute,

@@ -186,6 +186,12 @@ struct Sound {
   File file;
 };
 
+[[noreturn]] void throw_short(const std::filesystem::path& file, std::int64_t at,
+                              std::int64_t end) {
+  throw_unusable(
+      file, fmt::format("ends at sample {}, but a segment needs {}", at, counted(end, "sample")));
+}
+
 /// Decodes the whole file and passes every mixed sample to `sink`.
 template <class Sink>
 AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
@@ -208,6 +214,50 @@ Audio read_audio(const std::filesystem::path& file) {
   return audio;
 }
 
+/// A recording that is decoded from its start on, and the samples of the range that went furthest.
+struct RangeReader::Open {
+  explicit Open(const std::filesystem::path& file) : sound(file) {}
+
+  /// Decodes up to a range, and the range. Samples that it shares with the last one are there.
+  Audio read(const SampleRange& range) {
+    const std::int64_t end = range.first + range.samples;
+    Audio audio{{}, sound.info.samplerate};
+    for (std::int64_t i = range.first; i < std::min(at, end); ++i)
+      audio.samples.push_back(last[static_cast<std::size_t>(i - first)]);
+    if (end <= at) return audio;
+    at = sound.decode(at, range.first, [](float) {});
+    at = sound.decode(at, end, [&](float sample) { audio.samples.push_back(sample); });
+    if (at < end) throw_short(sound.path, at, end);
+    first = range.first;
+    last = audio.samples;
+    return audio;
+  }
+
+  Sound sound;
+  std::int64_t at = 0;      // samples that are decoded
+  std::int64_t first = 0;   // sample at which `last` begins
+  std::vector<float> last;  // ends at `at`
+};
+
+RangeReader::RangeReader() = default;
+RangeReader::~RangeReader() = default;
+RangeReader::RangeReader(RangeReader&&) noexcept = default;
+RangeReader& RangeReader::operator=(RangeReader&&) noexcept = default;
+
+// Whatever is thrown closes the recording.
+Audio RangeReader::read(const std::filesystem::path& file, const SampleRange& range) {
+  std::unique_ptr<Open> open = std::move(open_);
+  if (!open || open->sound.path != file || range.first < open->first) {
+    open = std::make_unique<Open>(file);
+    if (open->sound.can_be_entered()) return read_audio(file, range);
+  }
+  const std::int64_t before = open->at;
+  Audio audio = open->read(range);
+  decoded_ += open->at - before;
+  open_ = std::move(open);
+  return audio;
+}
+
 Audio read_audio(const std::filesystem::path& file, const SampleRange& range) {
   const Sound sound(file);
   const std::int64_t end = range.first + range.samples;
@@ -218,9 +268,7 @@ Audio read_audio(const std::filesystem::path& file, const SampleRange& range) {
   audio.rate = sound.info.samplerate;
   at = sound.decode(at, range.first, [](float) {});
   at = sound.decode(at, end, [&](float sample) { audio.samples.push_back(sample); });
-  if (at < end)
-    throw_unusable(
-        file, fmt::format("ends at sample {}, but a segment needs {}", at, counted(end, "sample")));
+  if (at < end) throw_short(file, at, end);
   return audio;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 namespace penstock::runtime {
@@ -35,6 +36,26 @@ struct Audio {
 /// only in formats that allow no exact seek (MP3, Ogg, GSM); later samples never are. Throws
 /// DataError like read_audio() for the decoded part, and if the file ends before the range does.
 [[nodiscard]] Audio read_audio(const std::filesystem::path& file, const SampleRange& range);
+
+/// Reads ranges of recordings as read_audio() does, with its errors. Of a recording in a format
+/// that allows no exact seek, it keeps the samples that it returned last and goes on decoding after
+/// them. So ranges that follow or overlap one another decode it once. Not thread-safe.
+class RangeReader {
+ public:
+  RangeReader();
+  ~RangeReader();
+  RangeReader(RangeReader&&) noexcept;
+  RangeReader& operator=(RangeReader&&) noexcept;
+
+  [[nodiscard]] Audio read(const std::filesystem::path& file, const SampleRange& range);
+  /// Returns how many samples all calls have decoded in such formats.
+  std::int64_t decoded() const { return decoded_; }
+
+ private:
+  struct Open;
+  std::unique_ptr<Open> open_;  // null: no such recording
+  std::int64_t decoded_ = 0;
+};
 
 /// Returns the exact length. Decodes the whole file as read_audio() does and throws the same
 /// errors.

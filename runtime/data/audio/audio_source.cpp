@@ -22,8 +22,14 @@ void require(const AudioLength& found, const AudioLength& indexed, const AudioSo
 }  // namespace
 
 Audio read_source(const AudioSource& source, const std::filesystem::path& file) {
+  RangeReader reader;
+  return read_source(source, file, reader);
+}
+
+Audio read_source(const AudioSource& source, const std::filesystem::path& file,
+                  RangeReader& reader) {
   Audio audio =
-      source.first ? read_audio(file, {*source.first, source.length.samples}) : read_audio(file);
+      source.first ? reader.read(file, {*source.first, source.length.samples}) : read_audio(file);
   require({std::ssize(audio.samples), audio.rate}, source.length, source);
   return audio;
 }

@@ -23,6 +23,10 @@ using AudioSources = std::function<AudioSource(std::uint64_t)>;
 /// differs from the index.
 [[nodiscard]] Audio read_source(const AudioSource& source, const std::filesystem::path& file);
 
+/// The same. `reader` reads segments.
+[[nodiscard]] Audio read_source(const AudioSource& source, const std::filesystem::path& file,
+                                RangeReader& reader);
+
 /// Reads a part of it, counted from its first sample.
 [[nodiscard]] Audio read_part(const AudioSource& source, const std::filesystem::path& file,
                               const SampleRange& part);

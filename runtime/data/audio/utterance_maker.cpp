@@ -17,7 +17,7 @@ UtteranceMaker::UtteranceMaker(const configs::FeatureConfig& features,
 void UtteranceMaker::make(const AudioSource& source, const std::filesystem::path& file,
                           std::int64_t epoch, const BatchUtterance& utterance,
                           std::span<float> x_FC) {
-  const Audio audio = read_source(source, file);
+  const Audio audio = read_source(source, file, reader_);
   const UtteranceDraw draw{epoch, utterance.id, utterance.repeat};
   samples_.resize(static_cast<std::size_t>(utterance.samples));
   resample(audio.samples, resampling(audio.rate, rate_, utterance.speed), samples_);

@@ -49,6 +49,7 @@ class UtteranceMaker {
 
  private:
   int rate_, stack_;
+  RangeReader reader_;
   FeatureExtractor extractor_;
   std::optional<AudioAugment> audio_;
   std::optional<SpecAugment> features_;

@@ -74,13 +74,47 @@ TEST(CtcAlignment, IsTheLikeliestOfAllPaths) {
     for (const std::int32_t classes : {2, 3, 4}) {
       const auto logits = random_logits(frames * static_cast<std::size_t>(classes), 7);
       for (const auto& [text, best] : best_of_all_paths(logits, classes)) {
-        const CtcPath path = align_ctc(logits, classes, text);
-        EXPECT_EQ(text_on(labels_on(path, text)), text);
-        EXPECT_NEAR(score(path), best, 1e-12) << fmt::format("{} frames: {}", frames, text);
+        for (const std::size_t block : {0, 2}) {
+          const CtcPath path = align_ctc(logits, classes, text, block);
+          EXPECT_EQ(text_on(labels_on(path, text)), text);
+          EXPECT_NEAR(score(path), best, 1e-12) << fmt::format("{} frames: {}", frames, text);
+        }
         ++compared;
       }
     }
   EXPECT_GT(compared, 500u);
+}
+
+// The path of one block is compared with all paths above. Texts are few, as in speech, and as many
+// as the frames can have.
+TEST(CtcAlignment, BlocksChangeNoPath) {
+  std::mt19937 random(3);
+  for (const std::size_t frames : {1, 2, 7, 40, 61})
+    for (const std::size_t count : {std::size_t{0}, frames / 3, frames})
+      for (const std::int32_t classes : {3, 5}) {
+        const auto logits = random_logits(frames * static_cast<std::size_t>(classes), 11);
+        Labels text;
+        for (std::size_t i = 0; i < count; ++i) {
+          std::int32_t label = 1;
+          do label = 1 + static_cast<std::int32_t>(random() % (classes - 1u));
+          while (count == frames && !text.empty() && label == text.back());
+          text.push_back(label);
+        }
+        const CtcPath whole = align_ctc(logits, classes, text, frames);
+        ASSERT_EQ(text_on(labels_on(whole, text)), text);
+        for (const std::size_t block : {1, 2, 3, 5, 8, 39, 60, 100}) {
+          const CtcPath path = align_ctc(logits, classes, text, block);
+          EXPECT_EQ(path.places, whole.places) << frames << " frames, " << count << ", " << block;
+          EXPECT_EQ(path.probabilities, whole.probabilities);
+        }
+      }
+}
+
+TEST(CtcAlignment, BlocksChangeNoTie) {
+  const std::vector<float> alike(3 * 30);
+  const Labels text = {1, 2, 2, 1, 1};
+  for (const std::size_t block : {1, 4, 7, 29})
+    EXPECT_EQ(align_ctc(alike, 3, text, block).places, align_ctc(alike, 3, text).places);
 }
 
 TEST(CtcAlignment, EqualsTorchaudio) {

@@ -8,6 +8,7 @@ namespace penstock::runtime {
 namespace {
 
 TEST(FrameShift, CountsTheFramesThatAreJoined) {
+  EXPECT_EQ(joined_frames(test::small_sequence()), 2);
   configs::FeatureConfig features;
   EXPECT_DOUBLE_EQ(frame_shift(test::small_sequence(), features), 0.02);
   features.hop_ms = 12.5;

@@ -31,8 +31,8 @@ ToneCheckpoint::ToneCheckpoint(const std::vector<std::string>& overrides) {
 }
 
 Transcribed ToneCheckpoint::transcribe(const std::vector<runtime::Recording>& recordings,
-                                       const RecognitionLayout& layout,
-                                       runtime::Transcription list) const {
+                                       const RecognitionLayout& layout, runtime::Transcription list,
+                                       runtime::Trained trained) const {
   Transcribed found;
   std::size_t next = 0;
   if (!list.next)
@@ -44,7 +44,7 @@ Transcribed ToneCheckpoint::transcribe(const std::vector<runtime::Recording>& re
     found.windows.push_back(window.size());
     found.transcripts.insert(found.transcripts.end(), window.begin(), window.end());
   };
-  runtime::Trained trained{in("output")};
+  trained.checkpoint = in("output");
   trained.replicas = layout.replicas;
   comm::run_as_threads({.ranks = layout.ranks}, [&](comm::Communicator& world) {
     const runtime::TranscriptionCounts counts = runtime::transcribe(trained, list, world);

@@ -35,10 +35,11 @@ class ToneCheckpoint {
 
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  /// Rank 0's. `list` has next for none: those are `recordings`.
+  /// Rank 0's. `list` has next for none: those are `recordings`. `trained` has no checkpoint: it is
+  /// this one.
   Transcribed transcribe(const std::vector<runtime::Recording>& recordings,
-                         const RecognitionLayout& layout = {},
-                         runtime::Transcription list = {}) const;
+                         const RecognitionLayout& layout = {}, runtime::Transcription list = {},
+                         runtime::Trained trained = {}) const;
 
  private:
   TemporaryFolder folder_;

@@ -3,10 +3,19 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/data/audio/audio.h"
+#include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
 namespace {
+
+std::vector<nlohmann::json> parsed(const std::string& lines) {
+  std::vector<nlohmann::json> all;
+  std::istringstream from(lines);
+  for (std::string line; std::getline(from, line);) all.push_back(nlohmann::json::parse(line));
+  return all;
+}
 
 /// A checkpoint of CTC that has learned a little.
 class AlignCommand : public testing::Test {
@@ -32,12 +41,6 @@ class AlignCommand : public testing::Test {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out, in(name) + ": 7 utterances aligned\n");
     return test::read_file(in(name));
-  }
-  static std::vector<nlohmann::json> parsed(const std::string& lines) {
-    std::vector<nlohmann::json> all;
-    std::istringstream from(lines);
-    for (std::string line; std::getline(from, line);) all.push_back(nlohmann::json::parse(line));
-    return all;
   }
   void expect_refused(const std::vector<std::string>& words, int code,
                       const std::string& said) const {
@@ -128,6 +131,43 @@ TEST_F(AlignCommand, WritesSubtitlesOfEachRecording) {
   }
   expect_refused({"align", in("output"), in("validation.jsonl"), "--subtitles", in("subtitles")}, 2,
                  "is not empty: name a new folder, or empty it");
+}
+
+// Each word is the text of one recording, and lies where that recording does in the joined one.
+TEST_F(AlignCommand, TimesAreThoseOfTheLongRecording) {
+  train({"trainer.steps=60", "text.alphabet=\"abcd \""});
+  std::string text;
+  std::vector<float> sound;
+  std::vector<double> ends;
+  for (const nlohmann::json& line : parsed(test::read_file(in("train.jsonl")))) {
+    text += (text.empty() ? "" : " ") + line.at("text").get<std::string>();
+    const auto audio = runtime::read_audio(in(line.at("audio_filepath").get<std::string>()));
+    sound.insert(sound.end(), audio.samples.begin(), audio.samples.end());
+    ends.push_back(static_cast<double>(sound.size()) / audio.rate);
+  }
+  test::write_sound(in("long.wav"), sound, {0x010002, 8000});
+  test::write_file(in("long.jsonl"),
+                   nlohmann::json{{"audio_filepath", "long.wav"}, {"text", text}}.dump() + "\n");
+  const auto run = [&](const std::string& name, std::vector<std::string> more,
+                       test::Ranks ranks = {}) {
+    more.insert(more.begin(), {"align", in("output"), in("long.jsonl"), "-o", in(name)});
+    const auto outcome = folder_.run(more, ranks);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return test::read_file(in(name));
+  };
+  const std::string alone = run("alone", {"--chunk", "1.5"});
+  EXPECT_EQ(run("grid", {"--chunk", "1.5", "--overlap", "0.5", "--replicas", "2"}, {4}), alone);
+  const auto words = parsed(alone).front().at("words");
+  EXPECT_EQ(parsed(alone).front().at("text"), text);
+  ASSERT_EQ(words.size(), ends.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    EXPECT_GT(words[i].at("start").get<double>(), (i == 0 ? 0 : ends[i - 1]) - 0.2) << i;
+    EXPECT_LT(words[i].at("end").get<double>(), ends[i] + 0.2) << i;
+  }
+  const auto other = folder_.run(
+      {"align", in("output"), in("long.jsonl"), "--chunk", "2", "-o", in("alone"), "--resume"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("holds results of something else"), std::string::npos) << other.err;
 }
 
 TEST_F(AlignCommand, NeedsCtc) {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/data/audio/audio.h"
+#include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
@@ -131,6 +133,31 @@ TEST_F(TranscribeCommand, ReadsAnyListFromStandardInput) {
   EXPECT_FALSE(std::filesystem::exists(in("empty.jsonl")));
 }
 
+TEST_F(TranscribeCommand, HearsLongRecordingsInChunks) {
+  std::vector<float> sound;
+  for (int u = 0; u < 30; ++u) {
+    const auto audio = runtime::read_audio(in(fmt::format("train-{}.wav", u))).samples;
+    sound.insert(sound.end(), audio.begin(), audio.end());
+  }
+  test::write_sound(in("long.wav"), sound, {0x010002, 8000});
+  const std::vector<std::string> words = {in("long.wav"), in("train-0.wav"), "--chunk",
+                                          "1.5",          "--json",          "--timings"};
+  const auto alone = transcribe(words);
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_EQ(transcribe(words, {3}).out, alone.out);
+  const auto line = nlohmann::json::parse(alone.out.substr(0, alone.out.find('\n')));
+  EXPECT_GT(line.at("text").get<std::string>().size(), 30u);
+  ASSERT_EQ(line.at("words").size(), 1u);  // the alphabet has no space
+  EXPECT_LT(line["words"][0].at("start"), 1);
+  EXPECT_GT(line["words"][0].at("end").get<double>(), line.at("duration").get<double>() - 1);
+  std::vector<std::string> beam = words;
+  beam.insert(beam.end(), {"--beam", "8", "--nbest", "3"});
+  const auto searched = transcribe(beam);
+  EXPECT_EQ(searched.code, 0) << searched.err;
+  EXPECT_EQ(nlohmann::json::parse(searched.out.substr(0, searched.out.find('\n')))["nbest"].size(),
+            3u);
+}
+
 TEST_F(TranscribeCommand, RefusesWhatCannotBeMeant) {
   const std::string wav = in("train-0.wav");
   expect_refused({}, 2, "no recordings are named: name files, or give --manifest");
@@ -143,6 +170,9 @@ TEST_F(TranscribeCommand, RefusesWhatCannotBeMeant) {
   expect_refused({wav, "-o", wav}, 2, "is there already");
   expect_refused({wav, "-o", in("a"), "--logits", in("a")}, 2, "--logits and --output both name");
   expect_refused({wav, "--window", "0"}, 2, "--window");
+  expect_refused({wav, "--overlap", "1"}, 2, "--overlap requires --chunk");
+  expect_refused({wav, "--chunk", "2", "--overlap", "2"}, 2, "give a longer --chunk");
+  expect_refused({wav, "--chunk", "0"}, 2, "--chunk");
   expect_refused({wav, "--replicas", "2"}, 2, "the job has 1 rank, which 2 replicas");
   expect_refused({"--manifest", in("gone.jsonl")}, 3, "gone.jsonl can't be read");
   test::write_file(in("a"), "mine");

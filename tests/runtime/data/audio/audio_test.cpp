@@ -69,6 +69,30 @@ TEST_P(AudioFormats, GiveAnySamplesAsTheWholeHasThem) {
   }
 }
 
+/// Ranges that overlap, follow one another, lie within the last one, or go back.
+TEST_P(AudioFormats, GiveRangesOneAfterAnother) {
+  if (!write_sound(file(), make_sound(50021), format()))
+    GTEST_SKIP() << "libsndfile was built without it";
+  RangeReader reader;
+  const auto expect_read = [&](const SampleRange& range) {
+    const Audio expected = read_audio(file(), range), found = reader.read(file(), range);
+    EXPECT_EQ(found.samples, expected.samples) << range.first;
+    EXPECT_EQ(found.rate, expected.rate);
+  };
+  for (const auto& [first, samples] :
+       {SampleRange{0, 20000}, SampleRange{15000, 20001}, SampleRange{16000, 100},
+        SampleRange{30000, 10000}, SampleRange{40000, 1}, SampleRange{45000, 5021}})
+    expect_read({first, samples});
+  const std::int64_t once = reader.decoded();
+  EXPECT_TRUE(once == 0 || once == 50021) << once;  // 0: formats that can be entered
+  EXPECT_THROW((void)reader.read(file(), {45000, 5022}), DataError);
+  expect_read({45000, 5021});
+  expect_read({10, 20});
+  const auto other = folder() / "other";
+  ASSERT_TRUE(write_sound(other, make_sound(3000, 2), format()));
+  EXPECT_EQ(reader.read(other, {100, 200}).samples, read_audio(other, {100, 200}).samples);
+}
+
 /// To the bit, between other members, of which nothing is looked at.
 TEST_P(AudioFormats, AreTheSameInsideATar) {
   if (!write_sound(file(), make_sound(2 * 30011), format(2)))
