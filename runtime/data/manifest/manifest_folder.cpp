@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -18,11 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kSounds = {".wav", ".flac", ".ogg",  ".oga", ".opus",
                                                      ".mp3", ".sph",  ".aiff", ".aif"};
-
-std::string in_small_letters(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// A recording and a transcript whose paths differ in the extension alone.
 struct Pair {

@@ -249,7 +249,7 @@ template <class Use>
 void for_each_object(const ManifestReading& reading, const std::filesystem::path& file, Use use) {
   reading.sources.push_back(file);
   for_each_line(reading, file, [&](const std::string& line, std::size_t number) {
-    const std::string where = fmt::format("{}:{}", file.filename().string(), number);
+    const std::string where = reading.at_line(file, number);
     const auto json = json_in_line<nlohmann::json>(reading, line, where);
     if (!json) return;
     try {
