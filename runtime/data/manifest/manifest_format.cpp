@@ -89,12 +89,14 @@ ManifestFormat table_format(const std::filesystem::path& table) {
   if (is_tsv(table)) {
     const bool layout =
         has("client_id") || std::filesystem::is_directory(table.parent_path() / "clips", error);
-    if (is_list_of_clips(first) || table.filename().string().starts_with("invalidated.tsv"))
-      throw DataError(
-          fmt::format("manifest {}: is no list of recordings and their right texts. Of Common "
-                      "Voice's tables, name train.tsv, dev.tsv, test.tsv, "
-                      "validated.tsv or other.tsv",
-                      table.string()));
+    const bool rejected = table.filename().string().starts_with("invalidated.tsv");
+    if (is_list_of_clips(first) || rejected)
+      throw DataError(fmt::format(
+          "manifest {}: {}. Of Common Voice's tables, name train.tsv, dev.tsv, test.tsv, "
+          "validated.tsv or other.tsv",
+          table.string(),
+          rejected ? "has recordings that listeners rejected"
+                   : "is no list of recordings and texts"));
     if (is_fleurs_row(first)) return ManifestFormat::fleurs;
     if (has_voxpopuli_columns(first)) return ManifestFormat::voxpopuli;
     return has("path") && has("sentence") && layout ? ManifestFormat::common_voice

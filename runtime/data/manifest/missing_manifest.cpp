@@ -85,7 +85,7 @@ std::string describe_subset(const std::string& name) {
   head.resize(static_cast<std::size_t>(in.gcount()));
   const std::string foreign = describe_no_text(file, head);
   return fmt::format(": {} {}", file.string(),
-                     foreign.empty() ? "is not GigaSpeech.json, and has no subsets" : foreign);
+                     foreign.empty() ? "has no subsets: GigaSpeech.json alone has them" : foreign);
 }
 
 }  // namespace
