@@ -207,9 +207,9 @@ ManifestFormat json_format(const std::filesystem::path& manifest) {
 }  // namespace
 
 bool is_present(const std::filesystem::path& manifest) {
-  if (is_there(manifest) || gigaspeech_name(manifest)) return true;
+  if (exists_at(manifest) || gigaspeech_name(manifest)) return true;
   return is_shard_pattern(manifest.native()) &&
-         std::ranges::all_of(expand_shards(manifest.native()), is_there);
+         std::ranges::all_of(expand_shards(manifest.native()), exists_at);
 }
 
 ManifestFormat manifest_format(const std::filesystem::path& manifest, bool texts) {

@@ -30,7 +30,7 @@ fs::path here_if_empty(const fs::path& folder) { return folder.empty() ? "." : f
 /// Returns the first folder on the way to a path that does not exist; "" if they all do.
 fs::path first_missing_folder(const fs::path& path) {
   fs::path missing;
-  for (fs::path folder = path.parent_path(); !folder.empty() && !is_there(folder);
+  for (fs::path folder = path.parent_path(); !folder.empty() && !exists_at(folder);
        folder = folder.parent_path())
     missing = folder;
   return missing;
@@ -39,8 +39,8 @@ fs::path first_missing_folder(const fs::path& path) {
 /// Returns the target of a link that leads nowhere; "" for other paths.
 fs::path dead_target(const fs::path& path) {
   std::error_code error;
-  return fs::is_symlink(path, error) && !is_there(path) ? fs::read_symlink(path, error)
-                                                        : fs::path();
+  return fs::is_symlink(path, error) && !exists_at(path) ? fs::read_symlink(path, error)
+                                                         : fs::path();
 }
 
 /// Describes the name in its folder that a typed one is likely to mean; "" if there is none.
@@ -75,7 +75,7 @@ std::string describe_subset(const std::string& name) {
   if (colon == std::string::npos) return {};
   const fs::path file = name.substr(0, colon);
   std::error_code error;
-  if (fs::is_directory(file, error) && is_there(file / "GigaSpeech.json"))
+  if (fs::is_directory(file, error) && exists_at(file / "GigaSpeech.json"))
     return fmt::format("; did you mean {}{}?", (file / "GigaSpeech.json").string(),
                        name.substr(colon));
   if (!fs::is_regular_file(file, error)) return {};
@@ -90,7 +90,7 @@ std::string describe_subset(const std::string& name) {
 
 }  // namespace
 
-bool is_there(const fs::path& path) {
+bool exists_at(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
@@ -103,7 +103,7 @@ std::string describe_missing_manifest(const fs::path& manifest) {
   if (const fs::path target = dead_target(manifest); !target.empty())
     return fmt::format("{}: it is a link to {}, which does not exist", what, target.string());
   for (const char* extension : kArchives)
-    if (const std::string archive = manifest.string() + extension; is_there(archive))
+    if (const std::string archive = manifest.string() + extension; exists_at(archive))
       return fmt::format("{}, but {} is there: unpack it, by {} {}", what, archive,
                          std::string_view(extension) == ".zip"  ? "unzip"
                          : std::string_view(extension) == ".gz" ? "gunzip -k"
@@ -129,7 +129,7 @@ std::string describe_missing_recording(const fs::path& recording) {
     return fmt::format(", nor is there a folder {}", missing.string());
   for (const char* extension : kOthers) {
     fs::path other = recording;
-    if (other.replace_extension(extension) != recording && is_there(other))
+    if (other.replace_extension(extension) != recording && exists_at(other))
       return fmt::format(", but {} is there", other.filename().string());
   }
   return {};

@@ -6,7 +6,7 @@
 namespace penstock::runtime {
 
 /// Returns true if a file or folder is at this path; false if the system does not let us look.
-[[nodiscard]] bool is_there(const std::filesystem::path& path);
+[[nodiscard]] bool exists_at(const std::filesystem::path& path);
 
 /// Describes why there is no manifest of this name and what is likely meant: "no such file or
 /// folder; did you mean train-clean-100?".

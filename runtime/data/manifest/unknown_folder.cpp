@@ -70,8 +70,8 @@ std::string describe_above(const fs::path& folder) {
   if (!above.has_filename()) above = above.parent_path();
   do {
     above = above.parent_path();
-    if (is_mls_set(above) || is_there(above / "wav.scp") || is_there(above / "metadata.csv") ||
-        is_there(above / "stm"))
+    if (is_mls_set(above) || exists_at(above / "wav.scp") || exists_at(above / "metadata.csv") ||
+        exists_at(above / "stm"))
       return fmt::format(" Name the folder of its set, perhaps {}", above.string());
     if (const fs::path list = likely_list(files_in(above)); !list.empty())
       return fmt::format(" Name what lists its recordings, perhaps {}", usable_name(list));

@@ -39,8 +39,8 @@ TEST_F(MissingManifest, RecordingsAreToldByFolderLinkAndExtension) {
 }
 
 TEST_F(MissingManifest, IsThereIfItIs) {
-  EXPECT_TRUE(is_there(put("a", "")));
-  EXPECT_FALSE(is_there(in("b")));
+  EXPECT_TRUE(exists_at(put("a", "")));
+  EXPECT_FALSE(exists_at(in("b")));
 }
 
 }  // namespace
