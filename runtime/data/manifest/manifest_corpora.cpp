@@ -43,7 +43,7 @@ CommonVoiceClips find_clips(const std::filesystem::path& table, const std::strin
     std::filesystem::path stem = folder / first;
     const std::string named = stem.extension().string();
     const std::string found = extension_beside(stem.replace_extension());
-    if (std::filesystem::exists(stem.string() + found, error)) return {folder, named, found};
+    if (!found.empty()) return {folder, named, found};
   }
   spdlog::warn(
       "{}: its first recording is neither {} nor {}. Common Voice has recordings in clips/ beside "
@@ -130,7 +130,7 @@ void read_deepspeech_csv(const ManifestReading& reading) {
 
 // The first recording shows the extension, since many copies of LibriSpeech are no FLAC any more.
 void read_librispeech(const ManifestReading& reading) {
-  std::string extension;
+  SharedExtension extension;
   for (const auto& file : files_below(reading)) {
     if (!file.string().ends_with(".trans.txt")) continue;
     reading.sources.push_back(file);
@@ -140,8 +140,7 @@ void read_librispeech(const ManifestReading& reading) {
       if (space == 0 || space == std::string::npos)
         return reading.faults.add(where, "is not an utterance's name, a space and its text");
       const auto stem = file.parent_path() / line.substr(0, space);
-      if (extension.empty()) extension = extension_beside(stem);
-      reading.add({stem.string() + extension, trimmed(line.substr(space)), {}, where});
+      reading.add({extension.recording(stem), trimmed(line.substr(space)), {}, where});
     });
   }
 }

@@ -35,7 +35,12 @@ std::string extension_beside(const std::filesystem::path& stem) {
   const auto found = std::ranges::find_if(kLikely, [&](const char* extension) {
     return std::filesystem::exists(stem.string() + extension, error);
   });
-  return found == kLikely.end() ? kLikely[0] : *found;
+  return found == kLikely.end() ? "" : *found;
+}
+
+std::filesystem::path SharedExtension::recording(const std::filesystem::path& stem) {
+  if (extension_.empty() && tried_++ < kTried) extension_ = extension_beside(stem);
+  return stem.string() + (extension_.empty() ? ".flac" : extension_);
 }
 
 std::string one_line(const std::string& transcript) {

@@ -102,10 +102,11 @@ ManifestFormat table_format(const std::filesystem::path& table) {
     return has("path") && has("sentence") && layout ? ManifestFormat::common_voice
                                                     : ManifestFormat::table;
   }
-  const bool paths = first.size() == 2 && (trimmed(first[1]).ends_with(".txt") ||
-                                           std::filesystem::is_regular_file(
-                                               table.parent_path() / trimmed(first[1]), error) ||
-                                           (first[0] == "wav" && first[1] == "txt"));
+  const bool paths =
+      first.size() == 2 && !is_sound(trimmed(first[1])) &&
+      (trimmed(first[1]).ends_with(".txt") ||
+       std::filesystem::is_regular_file(table.parent_path() / trimmed(first[1]), error) ||
+       (first[0] == "wav" && first[1] == "txt"));
   return paths ? ManifestFormat::deepspeech_csv : ManifestFormat::table;
 }
 

@@ -112,8 +112,23 @@ struct GigaspeechName {
 /// Returns true if a file has an extension of audio.
 [[nodiscard]] bool is_sound(const std::filesystem::path& file);
 
-/// Returns the extension of the recording that has this path without one, ".flac" if there is none.
+/// Returns the extension of the recording that has this path without one; "" if there is none.
 [[nodiscard]] std::string extension_beside(const std::filesystem::path& stem);
+
+/// The extension that all recordings of a corpus share, judged by the first of them that is there.
+/// So the file system is not asked for each line, which would be slow on network disks.
+class SharedExtension {
+ public:
+  /// Returns the recording of this path without extension. Its extension is .flac while none of the
+  /// first kTried recordings is there.
+  [[nodiscard]] std::filesystem::path recording(const std::filesystem::path& stem);
+
+  static constexpr int kTried = 100;
+
+ private:
+  std::string extension_;
+  int tried_ = 0;
+};
 
 /// Returns all files below the folder, sorted by path. If `folders` is not null, it gets this
 /// folder and those below it. Throws DataError if a folder can't be read.

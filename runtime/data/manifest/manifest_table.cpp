@@ -105,23 +105,28 @@ std::string take_segment(const std::vector<std::string>& fields, const TableColu
   return {};
 }
 
+/// Says what to do with a table whose columns are separated by another character.
+std::string advise_on_separator(const std::filesystem::path& table, char separator) {
+  const std::string stem = uncompressed_name(table).stem().string();
+  if (separator == '\t') return fmt::format("name it {}.tsv", stem);
+  if (separator == ',') return fmt::format("name it {}.csv", stem);
+  if (separator == '|' && table.filename() == "metadata.csv")
+    return "name its folder, if it is LJSpeech's";
+  return fmt::format("write {} between columns, and put texts with commas in quotes",
+                     is_tsv(table) ? "tabs" : "commas");
+}
+
 /// Refuses a table whose first line shows another separator than its name.
 void require_separator(const std::filesystem::path& table, const std::string& line) {
-  const char own = is_tsv(table) ? '\t' : ',';
-  if (line.find(own) != std::string::npos) return;
-  for (const char other : {'\t', ';', '|', ','}) {
-    if (line.find(other) == std::string::npos) continue;
-    const std::string advice =
-        other == '\t' ? fmt::format("name it {}", uncompressed_name(table).stem().string() + ".tsv")
-        : other == ','
-            ? fmt::format("name it {}", uncompressed_name(table).stem().string() + ".csv")
-            : fmt::format("write {} between columns, and put texts with commas in quotes",
-                          own == ',' ? "commas" : "tabs");
-    throw DataError(fmt::format("manifest {}: its columns are separated by {}, not by {}: {}",
-                                table.string(),
-                                other == '\t' ? "tabs" : fmt::format("\"{}\"", other),
-                                own == ',' ? "commas" : "tabs", advice));
-  }
+  if (line.find(is_tsv(table) ? '\t' : ',') != std::string::npos) return;
+  constexpr std::string_view kSeparators = "\t;|,";
+  const std::size_t place = line.find_first_of(kSeparators);
+  if (place == std::string::npos) return;
+  const char found = line[place];
+  throw DataError(fmt::format("manifest {}: its columns are separated by {}, not by {}: {}",
+                              table.string(), found == '\t' ? "tabs" : fmt::format("\"{}\"", found),
+                              is_tsv(table) ? "tabs" : "commas",
+                              advise_on_separator(table, found)));
 }
 
 /// Refuses a first line that names some columns and not those that are needed, or that has the

@@ -114,10 +114,9 @@ std::string describe_missing_manifest(const fs::path& manifest) {
     if (!slip.empty()) return what + slip;
   const fs::path missing = first_missing_folder(manifest);
   if (missing.empty()) return what + describe_neighbour(manifest);
-  return fmt::format(
-      "{}: there is no {} in {}{}", what, missing.filename().string(),
-      fs::absolute(here_if_empty(missing.parent_path()), error).lexically_normal().string(),
-      describe_neighbour(missing));
+  return fmt::format("{}: there is no {} in {}{}", what, missing.filename().string(),
+                     fs::absolute(missing, error).lexically_normal().parent_path().string(),
+                     describe_neighbour(missing));
 }
 
 std::string describe_missing_recording(const fs::path& recording) {

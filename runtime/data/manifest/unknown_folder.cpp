@@ -112,15 +112,12 @@ std::string describe_below(const Files& files) {
   return {};
 }
 
-/// Describes what a folder holds.
-std::string describe_contents(const Files& files) {
-  const auto sounds = std::ranges::count_if(files, is_sound);
-  if (files.empty()) return "is empty";
+/// Describes what a folder holds, where no name is likelier than its own.
+std::string describe_alone(const Files& files) {
+  if (files.empty()) return "is empty: unpack or copy the corpus there";
   if (std::ranges::any_of(files, [](const fs::path& file) { return file.extension() == ".txt"; }))
     return "has texts, but no recordings (*.flac, *.wav, *.opus, …): unpack or copy them there";
-  return sounds == 0 ? "has no transcripts that are known"
-                     : fmt::format("has {}, but no transcripts that are known",
-                                   counted(sounds, "recording"));
+  return {};
 }
 
 }  // namespace
@@ -128,14 +125,18 @@ std::string describe_contents(const Files& files) {
 void refuse_folder(const fs::path& folder, const Files& files) {
   std::string advice = describe_below(files);
   if (advice.empty()) advice = describe_above(folder);
+  const std::string alone = advice.empty() ? describe_alone(files) : "";
+  if (!alone.empty()) throw DataError(fmt::format("{}: this folder {}", folder.string(), alone));
   if (advice.empty())
     advice =
         " Those are *.trans.txt (LibriSpeech), wav.scp (Kaldi), metadata.csv (LJSpeech), "
         "tarred_audio_manifest.json (NeMo), transcripts.txt and audio/ (MLS), *.stm (TED-LIUM), "
         "tars (WebDataset), and a NAME.txt beside each recording. List its recordings in a "
         "manifest";
-  throw DataError(
-      fmt::format("{}: this folder {}.{}", folder.string(), describe_contents(files), advice));
+  const auto sounds = std::ranges::count_if(files, is_sound);
+  throw DataError(fmt::format("{}: this folder has {}no transcripts that are known.{}",
+                              folder.string(),
+                              sounds > 0 ? counted(sounds, "recording") + ", but " : "", advice));
 }
 
 }  // namespace penstock::runtime

@@ -125,7 +125,9 @@ TEST_F(FolderMistakes, LjspeechAndAudioFolders) {
         {"is compressed by bzip2: unpack it"},
         {{"LJSpeech-1.1.tar.bz2", "BZh91AY&SY"}}},
        {"LJ/wavs", {"Name the folder of its set, perhaps ", "LJ"}},
-       {"LJ/metadata.csv", {"its columns are separated by \"|\", not by commas"}},
+       {"LJ/metadata.csv",
+        {"its columns are separated by \"|\", not by commas: name its folder, if it is "
+         "LJSpeech's"}},
        {"lj", {"no such file or folder; did you mean LJ?"}},
        {"LJ", {"has 1 recording, but no transcripts that are known"}, {}, {"LJ/metadata.csv"}},
        {"LJ",

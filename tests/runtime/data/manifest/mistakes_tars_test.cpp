@@ -106,7 +106,7 @@ TEST_F(TarMistakes, Nemo) {
              "audio_0.tar: has no member \"b.wav\" among its 1 file, such as \"a.wav\""}),
        said(line("a.wav", "\"0\""), {"its shard_id \"0\" is not a whole number from 0 on"}),
        said(line("a.wav", "0") + "{\"audio_filepath\"", {"tarred_audio_manifest.json:2: bad JSON"}),
-       said("[" + line("a.wav", "0") + "]", {"is a JSON array, not JSON lines"}),
+       said("[" + line("a.wav", "0") + "]", {"tarred_audio_manifest.json:1: bad JSON"}),
        said(web_page(), {"tarred_audio_manifest.json: is a web page"}),
        {"n",
         {"audio_0.tar: is no tar: it is a pointer of Git LFS"},
