@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/quantities.h"
 #include "runtime/data/audio/audio_file.h"
+#include "runtime/data/manifest/foreign_file.h"
+#include "runtime/data/manifest/missing_manifest.h"
 #include "runtime/data/manifest/tar.h"
 #include "runtime/data/manifest/tar_member.h"
 
@@ -57,7 +59,8 @@ FileRange bytes_of(const std::filesystem::path& recording) {
   const std::filesystem::path& file = member ? member->tar : recording;
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) throw_unusable(recording, "no such file");
+  if (!std::filesystem::exists(status))
+    throw_unusable(recording, "no such file" + describe_missing_recording(file));
   if (std::filesystem::is_directory(status))
     throw_unusable(recording, "a folder, not an audio file");
   if (!std::filesystem::is_regular_file(status))
@@ -72,6 +75,14 @@ FileRange bytes_of(const std::filesystem::path& recording) {
   if (const std::string missing = missing_end(bytes); !missing.empty())
     throw_unusable(recording, fmt::format("truncated: {}", missing));
   return bytes;
+}
+
+/// Throws DataError for a file that libsndfile refuses. Its first bytes may tell what it is.
+[[noreturn]] void throw_not_audio(const std::filesystem::path& file, const std::string& reason) {
+  const std::string foreign =
+      describe_foreign(manifest_name(file), bytes_of(file).read(0, kForeignHead));
+  throw_unusable(
+      file, "not audio that libsndfile can read: " + (foreign.empty() ? reason : "it " + foreign));
 }
 
 /// Adapts a member of a tar to libsndfile's virtual I/O.
@@ -124,9 +135,7 @@ struct Sound {
     } else {
       file.reset(sf_open(path.c_str(), SFM_READ, &info));
     }
-    if (!file)
-      throw_unusable(path,
-                     fmt::format("not audio that libsndfile can read: {}", sf_strerror(nullptr)));
+    if (!file) throw_not_audio(path, sf_strerror(nullptr));
     if (info.samplerate <= 0)
       throw_unusable(path, fmt::format("its sample rate is {}", info.samplerate));
   }

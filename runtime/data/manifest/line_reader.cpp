@@ -70,6 +70,11 @@ bool LineReader::fill() {
   return !block_.empty();
 }
 
+std::string_view LineReader::head() {
+  (void)fill();
+  return block_;
+}
+
 bool LineReader::next(std::string& line) {
   line.clear();
   if (!fill()) return false;

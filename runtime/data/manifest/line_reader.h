@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace penstock::runtime {
 
@@ -20,6 +21,10 @@ class LineReader {
   /// file can't be read to its end, is a damaged or cut gzip, or holds a compressed line of more
   /// than 64 MiB.
   [[nodiscard]] bool next(std::string& line);
+
+  /// Returns the first bytes of the file, decompressed, before next() is called. Throws as next()
+  /// does.
+  [[nodiscard]] std::string_view head();
 
  private:
   class Stream;

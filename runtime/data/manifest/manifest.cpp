@@ -4,11 +4,14 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file_handle.h"
 #include "base/quantities.h"
+#include "base/unicode.h"
+#include "runtime/data/manifest/foreign_file.h"
 #include "runtime/data/manifest/line_reader.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/tar_member.h"
@@ -62,6 +65,19 @@ void find_member(ManifestEntry& entry, TarListings& tars) {
     entry.audio = tars.get(member->first, member->second);
 }
 
+/// Throws DataError for a text in another encoding, whose letters would be taken for others.
+void require_utf8(const std::string& text) {
+  constexpr std::size_t kShown = 24;  // bytes before the wrong one
+  if (std::ranges::none_of(text, [](char c) { return (c & 0x80) != 0; })) return;
+  const auto byte = decode_utf8(text).wrong_byte;
+  if (!byte) return;
+  const std::size_t first = *byte - std::min(*byte, kShown);
+  throw DataError(fmt::format(
+      "its text is not UTF-8 at byte {}, \"{}\": convert the file, by iconv -f LATIN1 -t "
+      "UTF-8 if it is Latin-1",
+      *byte, repaired_utf8(text.substr(first, *byte + 1 - first))));
+}
+
 }  // namespace
 
 void read_by_format(const ManifestReading& reading) {
@@ -78,6 +94,7 @@ void read_manifest(const std::filesystem::path& manifest, ManifestSink& sink, Fa
     try {
       entry.audio = reading.located(entry.audio);
       find_member(entry, tars);
+      require_utf8(entry.text);
     } catch (const DataError& error) {
       return faults.add(entry.where, error.what());
     }
@@ -117,8 +134,10 @@ ManifestReading ManifestReading::with(const std::filesystem::path& part) const {
   return reading;
 }
 
-std::string ManifestReading::at_line(std::size_t line) const {
-  return fmt::format("{}:{}", manifest.filename().string(), line);
+std::string ManifestReading::at_line(std::size_t line) const { return at_line(manifest, line); }
+
+std::string ManifestReading::at_line(const std::filesystem::path& file, std::size_t line) const {
+  return fmt::format("{}:{}", (folder_name / file.filename()).string(), line);
 }
 
 std::filesystem::path ManifestReading::located(const std::filesystem::path& file) const {
@@ -132,13 +151,25 @@ LocalFile ManifestReading::open(const std::filesystem::path& file) const {
   return open_by(files, located(file));
 }
 
+namespace {
+
+/// Throws DataError if a file's first bytes show that it is no text.
+void require_text(const std::filesystem::path& file, std::string_view bytes) {
+  const std::string what = describe_no_text(file, bytes.substr(0, kForeignHead));
+  if (!what.empty()) throw DataError(fmt::format("{}: {}", file.string(), what));
+}
+
+}  // namespace
+
 std::string read_text(const ManifestReading& reading, const std::filesystem::path& file) {
   const LocalFile local = reading.open(file);
   return text_in(local.path);
 }
 
 std::string text_in(const std::filesystem::path& file) try {
-  return read_file(file);
+  std::string text = read_file(file);
+  require_text(file, text);
+  return text;
 } catch (const FileError& error) {
   throw DataError(error.what());
 }
@@ -149,6 +180,7 @@ namespace {
 template <class Use>
 void read_lines(const std::filesystem::path& file, Use use) {
   LineReader lines(file);
+  require_text(file, lines.head());
   std::string line;
   for (std::size_t number = 1; lines.next(line); ++number) {
     if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
@@ -192,6 +224,15 @@ std::string trimmed(const std::string& text) {
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::filesystem::path uncompressed_name(const std::filesystem::path& file) {
+  return file.extension() == ".gz" ? file.parent_path() / file.stem() : file;
+}
+
+std::string in_small_letters(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 }  // namespace penstock::runtime

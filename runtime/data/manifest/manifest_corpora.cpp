@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
 namespace penstock::runtime {
@@ -20,19 +21,35 @@ namespace penstock::runtime {
 
 namespace {
 
-/// Returns the folder of the recordings, judged by the first of them: clips/, or the table's own if
-/// the recording lies there.
-std::filesystem::path recordings_folder(const std::filesystem::path& table,
-                                        const std::string& first) {
-  std::filesystem::path own = table.parent_path(), clips = own / "clips";
+/// Where the recordings of a Common Voice are, judged by the first of them: in clips/, or beside
+/// the table. Many copies are no MP3 any more, so their extension may be another than in the table.
+struct CommonVoiceClips {
+  std::filesystem::path folder;
+  std::string named, found;  // extensions; "" if they are as named
+
+  std::filesystem::path recording(const std::string& name) const {
+    std::filesystem::path path = folder / name;
+    if (!found.empty() && path.extension() == named) path.replace_extension(found);
+    return path;
+  }
+};
+
+CommonVoiceClips find_clips(const std::filesystem::path& table, const std::string& first) {
+  const std::filesystem::path own = table.parent_path(), clips = own / "clips";
   std::error_code error;
-  if (std::filesystem::exists(clips / first, error)) return clips;
-  if (std::filesystem::exists(own / first, error)) return own;
+  for (const auto& folder : {clips, own})
+    if (std::filesystem::exists(folder / first, error)) return {folder, {}, {}};
+  for (const auto& folder : {clips, own}) {
+    std::filesystem::path stem = folder / first;
+    const std::string named = stem.extension().string();
+    const std::string found = extension_beside(stem.replace_extension());
+    if (!found.empty()) return {folder, named, found};
+  }
   spdlog::warn(
       "{}: its first recording is neither {} nor {}. Common Voice has recordings in clips/ beside "
       "the table",
       table.string(), (clips / first).string(), (own / first).string());
-  return clips;
+  return {clips, {}, {}};
 }
 
 bool has_string(const nlohmann::json& object, const char* key) {
@@ -44,32 +61,36 @@ bool has_string(const nlohmann::json& object, const char* key) {
 // The folder of recordings is found once, since a look at the file system for each line would be
 // slow on network disks.
 void read_common_voice(const ManifestReading& reading) {
-  std::optional<std::filesystem::path> folder;
+  std::optional<CommonVoiceClips> clips;
   reading.sources.push_back(reading.manifest);
+  std::vector<std::string> header;
   std::size_t path = 0, sentence = 0, locale = 0;
-  bool usable = false;
   for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
     const std::vector<std::string> fields = split(line, '\t');
-    if (number == 1) {
+    const std::string where = reading.at_line(number);
+    if (header.empty()) {
+      header = fields;
       const auto column = [&](const char* name) {
         return static_cast<std::size_t>(std::ranges::find(fields, name) - fields.begin());
       };
       path = column("path");
       sentence = column("sentence");
       locale = column("locale");
-      usable = std::max(path, sentence) < fields.size();
-      if (!usable)
-        reading.faults.add(reading.at_line(1), "does not name the columns path and sentence");
       return;
     }
-    if (!usable) return;
+    if (fields == header) return reading.faults.add(where, kRepeatedHeader);
     if (fields.size() <= std::max(path, sentence) || fields[path].empty())
-      return reading.faults.add(reading.at_line(number), "has no path or no sentence");
-    if (!folder) folder = recordings_folder(reading.manifest, fields[path]);
-    reading.add({.audio = *folder / fields[path],
+      return reading.faults.add(where, "has no path or no sentence");
+    if (fields.size() != header.size())
+      return reading.faults.add(
+          where, fmt::format("has {}, but the first line names {}: the line may be cut, or a "
+                             "sentence may have a tab",
+                             counted(std::ssize(fields), "field"), header.size()));
+    if (!clips) clips = find_clips(reading.manifest, fields[path]);
+    reading.add({.audio = clips->recording(fields[path]),
                  .text = trimmed(fields[sentence]),
                  .duration = {},
-                 .where = reading.at_line(number),
+                 .where = where,
                  .language = locale < fields.size() ? trimmed(fields[locale]) : ""});
   });
 }
@@ -109,18 +130,17 @@ void read_deepspeech_csv(const ManifestReading& reading) {
 
 // The first recording shows the extension, since many copies of LibriSpeech are no FLAC any more.
 void read_librispeech(const ManifestReading& reading) {
-  std::string extension;
+  SharedExtension extension;
   for (const auto& file : files_below(reading)) {
     if (!file.string().ends_with(".trans.txt")) continue;
     reading.sources.push_back(file);
     for_each_line(reading, file, [&](const std::string& line, std::size_t number) {
       const std::size_t space = line.find(' ');
-      const std::string where = fmt::format("{}:{}", file.filename().string(), number);
+      const std::string where = reading.at_line(file, number);
       if (space == 0 || space == std::string::npos)
         return reading.faults.add(where, "is not an utterance's name, a space and its text");
       const auto stem = file.parent_path() / line.substr(0, space);
-      if (extension.empty()) extension = extension_beside(stem);
-      reading.add({stem.string() + extension, trimmed(line.substr(space)), {}, where});
+      reading.add({extension.recording(stem), trimmed(line.substr(space)), {}, where});
     });
   }
 }

@@ -41,7 +41,7 @@ void add_source(const ManifestReading& reading, const std::filesystem::path& fol
 /// Returns the folder that has the first recording.
 std::filesystem::path recordings_beside(const ManifestReading& reading, const std::string& first) {
   const std::filesystem::path& table = reading.manifest;
-  const auto set = table.stem(), folder = table.parent_path();
+  const auto set = uncompressed_name(table).stem(), folder = table.parent_path();
   const std::array places{folder / "audio" / set, folder / set, folder / "audio", folder,
                           folder / ".." / ".." / folder.filename() / set};
   for (const auto& place : places) {

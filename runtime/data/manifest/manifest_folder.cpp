@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -18,11 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kSounds = {".wav", ".flac", ".ogg",  ".oga", ".opus",
                                                      ".mp3", ".sph",  ".aiff", ".aif"};
-
-std::string in_small_letters(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// A recording and a transcript whose paths differ in the extension alone.
 struct Pair {
@@ -41,7 +35,12 @@ std::string extension_beside(const std::filesystem::path& stem) {
   const auto found = std::ranges::find_if(kLikely, [&](const char* extension) {
     return std::filesystem::exists(stem.string() + extension, error);
   });
-  return found == kLikely.end() ? kLikely[0] : *found;
+  return found == kLikely.end() ? "" : *found;
+}
+
+std::filesystem::path SharedExtension::recording(const std::filesystem::path& stem) {
+  if (extension_.empty() && tried_++ < kTried) extension_ = extension_beside(stem);
+  return stem.string() + (extension_.empty() ? ".flac" : extension_);
 }
 
 std::string one_line(const std::string& transcript) {

@@ -26,7 +26,8 @@ struct ManifestReading {
   TarListings& tars;
   std::size_t& skipped;  // ManifestSink::skipped
   RemoteFiles* files = nullptr;
-  bool texts = true;  // ManifestSink::texts
+  bool texts = true;                       // ManifestSink::texts
+  std::filesystem::path folder_name = {};  // of one of several shards, if they are in several
 
   /// Returns the path of a file that the manifest names, see RemoteFiles::located(). Without
   /// `files`, a URL is a DataError.
@@ -37,8 +38,10 @@ struct ManifestReading {
   /// Returns the same for another manifest, a part of this one.
   [[nodiscard]] ManifestReading with(const std::filesystem::path& part) const;
 
-  /// Returns "train.jsonl:17".
-  std::string at_line(std::size_t line) const;
+  /// Returns "train.jsonl:17", a line of the manifest or of a part of it; "bucket_2/train.jsonl:17"
+  /// for shards in several folders.
+  [[nodiscard]] std::string at_line(std::size_t line) const;
+  [[nodiscard]] std::string at_line(const std::filesystem::path& file, std::size_t line) const;
 };
 
 /// Reads a manifest by the reader of its format, one of those below.
@@ -73,6 +76,19 @@ void read_gigaspeech(const ManifestReading&);
 /// Returns true for the fields of a row of FLEURS' tables.
 [[nodiscard]] bool is_fleurs_row(const std::vector<std::string>& fields);
 
+/// The fault of a line that names the columns again, as cat leaves it between two tables.
+inline constexpr const char* kRepeatedHeader =
+    "names the columns a second time: remove the line, which joining tables by cat leaves";
+
+/// Returns true if a file's name is a table's: .csv or .tsv, also compressed, with .gz after it.
+[[nodiscard]] bool is_table_name(const std::filesystem::path& file);
+
+/// Returns true for a table whose columns are separated by tabs, by its name.
+[[nodiscard]] bool is_tsv(const std::filesystem::path& table);
+
+/// Returns a file's name without .gz at its end.
+[[nodiscard]] std::filesystem::path uncompressed_name(const std::filesystem::path& file);
+
 /// Returns true if a table's first line names a column of recordings, such as "path".
 [[nodiscard]] bool has_recording_column(const std::vector<std::string>& header);
 
@@ -96,8 +112,23 @@ struct GigaspeechName {
 /// Returns true if a file has an extension of audio.
 [[nodiscard]] bool is_sound(const std::filesystem::path& file);
 
-/// Returns the extension of the recording that has this path without one, ".flac" if there is none.
+/// Returns the extension of the recording that has this path without one; "" if there is none.
 [[nodiscard]] std::string extension_beside(const std::filesystem::path& stem);
+
+/// The extension that all recordings of a corpus share, judged by the first of them that is there.
+/// So the file system is not asked for each line, which would be slow on network disks.
+class SharedExtension {
+ public:
+  /// Returns the recording of this path without extension. Its extension is .flac while none of the
+  /// first kTried recordings is there.
+  [[nodiscard]] std::filesystem::path recording(const std::filesystem::path& stem);
+
+  static constexpr int kTried = 100;
+
+ private:
+  std::string extension_;
+  int tried_ = 0;
+};
 
 /// Returns all files below the folder, sorted by path. If `folders` is not null, it gets this
 /// folder and those below it. Throws DataError if a folder can't be read.
@@ -135,5 +166,8 @@ void for_each_line(const ManifestReading&, const std::filesystem::path& file,
 
 /// Returns the text without white space at both ends.
 std::string trimmed(const std::string& text);
+
+/// Returns the text with small letters for the capital ones of ASCII.
+[[nodiscard]] std::string in_small_letters(std::string text);
 
 }  // namespace penstock::runtime

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "runtime/data/manifest/json_line.h"
@@ -38,12 +41,21 @@ std::string offset_fault(const nlohmann::json& offset) {
   return {};
 }
 
+/// Describes the keys of an object, of which one may be meant. Those of a stranger may be many.
+std::string describe_keys(const nlohmann::json& line) {
+  constexpr std::size_t kShown = 6;
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : line.items())
+    if (keys.size() < kShown) keys.push_back(key);
+  return keys.empty() ? "" : fmt::format(": its keys are {}", fmt::join(keys, ", "));
+}
+
 /// Describes the problem with a line; "" if there is none.
-std::string fault_of(const nlohmann::json& line, bool needs_text) {
+std::string describe_fault(const nlohmann::json& line, bool needs_text) {
   if (!line.is_object()) return "is not a JSON object";
   for (const char* key : {"audio_filepath", "text"}) {
     if (!needs_text && key == std::string_view("text")) continue;
-    if (!line.contains(key)) return fmt::format("has no \"{}\"", key);
+    if (!line.contains(key)) return fmt::format("has no \"{}\"{}", key, describe_keys(line));
     if (!line[key].is_string()) return fmt::format("its \"{}\" is not a string", key);
   }
   if (line["audio_filepath"].get_ref<const std::string&>().empty())
@@ -113,7 +125,7 @@ void read_json_lines(const ManifestReading& reading) {
       ++reading.skipped;
       return;
     }
-    const std::string fault = fault_of(line, reading.texts);
+    const std::string fault = describe_fault(line, reading.texts);
     if (!fault.empty()) return reading.faults.add(where, fault);
     ManifestEntry entry{
         {}, reading.texts ? line["text"].get<std::string>() : std::string(), {}, where};

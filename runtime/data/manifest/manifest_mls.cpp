@@ -30,7 +30,7 @@ bool is_mls_set(const std::filesystem::path& folder) {
 void read_mls(const ManifestReading& reading) {
   const auto transcripts = reading.manifest / kTranscripts;
   reading.sources.insert(reading.sources.end(), {transcripts, reading.manifest / "audio"});
-  std::string extension;
+  SharedExtension extension;
   for_each_line(reading, transcripts, [&](const std::string& line, std::size_t number) {
     const std::string where = fmt::format("{}:{}", kTranscripts, number);
     const std::size_t tab = line.find('\t');
@@ -40,8 +40,7 @@ void read_mls(const ManifestReading& reading) {
       return reading.faults.add(
           where, "is not an utterance's name, SPEAKER_BOOK_NUMBER, a tab and its text");
     const auto stem = reading.manifest / "audio" / parts[0] / parts[1] / name;
-    if (extension.empty()) extension = extension_beside(stem);
-    reading.add({stem.string() + extension, trimmed(line.substr(tab)), {}, where});
+    reading.add({extension.recording(stem), trimmed(line.substr(tab)), {}, where});
   });
 }
 

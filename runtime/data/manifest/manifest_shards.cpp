@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
@@ -41,12 +43,27 @@ std::vector<std::filesystem::path> present_shards(const ManifestReading& reading
                             : "copy them, or name those alone that are there"));
 }
 
+/// Returns the part of a shard's path that not all of them share, from a whole folder's name on.
+std::filesystem::path own_part(const std::filesystem::path& shard,
+                               const std::vector<std::filesystem::path>& shards) {
+  // Groups are expanded from the left, so the first and the last shard differ soonest.
+  const std::string &first = shards.front().native(), &last = shards.back().native();
+  const auto common = std::ranges::mismatch(first, last).in1 - first.begin();
+  const std::size_t slash = first.rfind('/', static_cast<std::size_t>(common));
+  return shard.native().substr(slash == std::string::npos ? 0 : slash + 1);
+}
+
 }  // namespace
 
 void read_shards(const ManifestReading& reading) {
-  for (const auto& shard : present_shards(reading)) {
+  const std::vector<std::filesystem::path> shards = present_shards(reading);
+  for (const auto& shard : shards) {
     require_texts(reading, shard);
-    read_by_format(reading.with(shard));
+    ManifestReading part = reading.with(shard);
+    const std::filesystem::path own = own_part(shard, shards);
+    std::error_code error;
+    part.folder_name = std::filesystem::is_directory(shard, error) ? own : own.parent_path();
+    read_by_format(part);
   }
 }
 

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "base/error.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/sounds_below.h"
@@ -20,9 +17,8 @@ namespace penstock::runtime {
 namespace {
 
 /// Returns true for the text of a segment that nobody transcribed. NIST's tools ignore case.
-bool is_ignored(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text == "ignore_time_segment_in_scoring";
+bool is_ignored(const std::string& text) {
+  return in_small_letters(text) == "ignore_time_segment_in_scoring";
 }
 
 std::vector<std::filesystem::path> stm_files(const ManifestReading& reading) {
@@ -58,7 +54,7 @@ void read_stm(const ManifestReading& reading) {
     reading.sources.push_back(file);
     for_each_line(reading, file, [&](const std::string& line, std::size_t number) {
       if (line.starts_with(";;")) return;  // a comment
-      const std::string where = fmt::format("{}:{}", file.filename().string(), number);
+      const std::string where = reading.at_line(file, number);
       try {
         add_segment(reading, sounds, line, where);
       } catch (const DataError& error) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
@@ -6,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
@@ -28,7 +30,7 @@ constexpr std::string_view kOffsets[] = {"offset"}, kDurations[] = {"duration"};
 
 /// Splits a line of CSV as RFC 4180 specifies: within quotes a comma is text, and two quotes are
 /// one. Returns nothing if a quote is left open.
-std::optional<std::vector<std::string>> fields_of_csv(std::string_view line) {
+std::optional<std::vector<std::string>> split_csv(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -49,21 +51,19 @@ std::optional<std::vector<std::string>> fields_of_csv(std::string_view line) {
   return fields;
 }
 
-bool is_tsv(const std::filesystem::path& table) { return table.extension() == ".tsv"; }
-
 /// Splits a line of a table. In TSV, quotes are plain text.
-std::optional<std::vector<std::string>> fields_of(const std::filesystem::path& table,
+std::optional<std::vector<std::string>> split_row(const std::filesystem::path& table,
                                                   std::string_view line) {
-  return is_tsv(table) ? split(line, '\t') : fields_of_csv(line);
+  return is_tsv(table) ? split(line, '\t') : split_csv(line);
 }
 
-/// Returns the first column that has one of these names.
+/// Returns the first column that has one of these names, in letters of any case.
 template <std::size_t N>
-std::optional<std::size_t> column(const std::vector<std::string>& header,
-                                  const std::string_view (&names)[N]) {
+std::optional<std::size_t> find_column(const std::vector<std::string>& header,
+                                       const std::string_view (&names)[N]) {
   for (const std::string_view name : names)
     for (std::size_t i = 0; i < header.size(); ++i)
-      if (trimmed(header[i]) == name) return i;
+      if (in_small_letters(trimmed(header[i])) == name) return i;
   return std::nullopt;
 }
 
@@ -74,19 +74,19 @@ struct TableColumns {
   std::optional<std::size_t> language = {};
 };
 
-std::optional<TableColumns> columns_of(const std::vector<std::string>& header) {
-  const auto path = column(header, kPaths), text = column(header, kTexts);
+std::optional<TableColumns> find_columns(const std::vector<std::string>& header) {
+  const auto path = find_column(header, kPaths), text = find_column(header, kTexts);
   if (!path || !text) return std::nullopt;
   return TableColumns{.path = *path,
                       .text = *text,
                       .number = header.size(),
-                      .offset = column(header, kOffsets),
-                      .duration = column(header, kDurations),
-                      .language = column(header, kLanguageNames)};
+                      .offset = find_column(header, kOffsets),
+                      .duration = find_column(header, kDurations),
+                      .language = find_column(header, kLanguageNames)};
 }
 
 /// Parses a number of seconds. Returns nothing if the field is no number or is below `min`.
-std::optional<double> seconds_of(const std::string& field, double min) {
+std::optional<double> parse_seconds(const std::string& field, double min) {
   const std::string text = trimmed(field);
   double seconds = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -98,38 +98,105 @@ std::optional<double> seconds_of(const std::string& field, double min) {
 std::string take_segment(const std::vector<std::string>& fields, const TableColumns& columns,
                          ManifestEntry& entry) {
   constexpr double kShortest = 1e-9;
-  if (columns.offset && !(entry.offset = seconds_of(fields[*columns.offset], 0)))
+  if (columns.offset && !(entry.offset = parse_seconds(fields[*columns.offset], 0)))
     return fmt::format("its offset {} is not a number from 0 on", fields[*columns.offset]);
-  if (columns.duration && !(entry.duration = seconds_of(fields[*columns.duration], kShortest)))
+  if (columns.duration && !(entry.duration = parse_seconds(fields[*columns.duration], kShortest)))
     return fmt::format("its duration {} is not a number above 0", fields[*columns.duration]);
   return {};
 }
 
+/// Says what to do with a table whose columns are separated by another character.
+std::string advise_on_separator(const std::filesystem::path& table, char separator) {
+  const std::string stem = uncompressed_name(table).stem().string();
+  if (separator == '\t') return fmt::format("name it {}.tsv", stem);
+  if (separator == ',') return fmt::format("name it {}.csv", stem);
+  if (separator == '|' && table.filename() == "metadata.csv")
+    return "name its folder, if it is LJSpeech's";
+  return fmt::format("write {} between columns, and put texts with commas in quotes",
+                     is_tsv(table) ? "tabs" : "commas");
+}
+
+/// Refuses a table whose first line shows another separator than its name.
+void require_separator(const std::filesystem::path& table, const std::string& line) {
+  if (line.find(is_tsv(table) ? '\t' : ',') != std::string::npos) return;
+  constexpr std::string_view kSeparators = "\t;|,";
+  const std::size_t place = line.find_first_of(kSeparators);
+  if (place == std::string::npos) return;
+  const char found = line[place];
+  throw DataError(fmt::format("manifest {}: its columns are separated by {}, not by {}: {}",
+                              table.string(), found == '\t' ? "tabs" : fmt::format("\"{}\"", found),
+                              is_tsv(table) ? "tabs" : "commas",
+                              advise_on_separator(table, found)));
+}
+
+/// Refuses a first line that names some columns and not those that are needed, or that has the
+/// recording in the column of texts.
+void require_columns(const std::filesystem::path& table, const std::vector<std::string>& first) {
+  const bool sound = is_sound(trimmed(first[0]));
+  const bool path = !sound && find_column(first, kPaths);
+  if (path || first.size() != TableColumns().number)
+    throw DataError(fmt::format(
+        "manifest {}: its first line has {}, \"{}\", and names no column of {}: name it there, "
+        "such as {}{}",
+        table.string(), counted(std::ssize(first), "field"), fmt::join(first, "\", \""),
+        path ? "texts" : "recordings", path ? "text" : "path",
+        is_tsv(table) ? "" : ", and put texts with commas in quotes"));
+  if (!sound && is_sound(trimmed(first[1])))
+    throw DataError(fmt::format(
+        "manifest {0}: has the text before the recording: name the columns in a first line, by sed "
+        "-i '1i text{1}path' {0}",
+        table.string(), is_tsv(table) ? "\\t" : ","));
+}
+
+/// Returns the columns that a table's first line names, or those of a table without such a line.
+/// Throws DataError if it is of another form.
+std::optional<TableColumns> require_table(const std::filesystem::path& table,
+                                          const std::string& line,
+                                          const std::vector<std::string>& first) {
+  const auto named = find_columns(first);
+  if (named) return named;
+  require_separator(table, line);
+  require_columns(table, first);
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool is_table_name(const std::filesystem::path& file) {
+  const std::filesystem::path extension = uncompressed_name(file).extension();
+  return extension == ".csv" || extension == ".tsv";
+}
+
+bool is_tsv(const std::filesystem::path& table) {
+  return uncompressed_name(table).extension() == ".tsv";
+}
 
 std::vector<std::string> first_fields(const std::filesystem::path& table) {
   const std::string line = first_line(table);
-  return fields_of(table, line).value_or(std::vector{line});
+  return split_row(table, line).value_or(std::vector{line});
 }
 
 bool has_recording_column(const std::vector<std::string>& header) {
-  return column(header, kPaths).has_value();
+  return find_column(header, kPaths).has_value();
 }
 
 void read_table(const ManifestReading& reading) {
   const auto folder = reading.manifest.parent_path();
   reading.sources.push_back(reading.manifest);
   TableColumns columns;
+  std::string header;
   bool first = true;
   for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
     const std::string where = reading.at_line(number);
-    const auto fields = fields_of(reading.manifest, line);
+    const auto fields = split_row(reading.manifest, line);
     if (!fields) return reading.faults.add(where, "a quote is opened and not closed");
     if (std::exchange(first, false))
-      if (const auto named = columns_of(*fields)) {
+      if (const auto named = require_table(reading.manifest, line, *fields)) {
         columns = *named;
+        header = line;
         return;
       }
+    if (!header.empty() && line == header) return reading.faults.add(where, kRepeatedHeader);
     if (fields->size() != columns.number)
       return reading.faults.add(
           where,

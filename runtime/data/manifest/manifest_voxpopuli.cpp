@@ -33,20 +33,23 @@ void read_voxpopuli(const ManifestReading& reading) {
         reading.manifest.string()));
   reading.sources.push_back(reading.manifest);
   const SoundsBelow sounds(reading, reading.manifest.parent_path());
-  std::size_t id = 0, text = 0, columns = 0;
+  std::size_t id = 0, text = 0;
+  std::vector<std::string> header;
   for_each_line(reading, reading.manifest, [&](const std::string& line, std::size_t number) {
     const std::string where = reading.at_line(number);
     const std::vector<std::string> fields = split(line, '\t');
-    if (columns == 0) {
-      columns = fields.size();
+    if (header.empty()) {
+      header = fields;
       id = static_cast<std::size_t>(std::ranges::find(fields, "id") - fields.begin());
       text =
           static_cast<std::size_t>(std::ranges::find(fields, "normalized_text") - fields.begin());
       return;
     }
-    if (fields.size() != columns)
-      return reading.faults.add(where, fmt::format("has {}, but the first line names {}",
-                                                   counted(std::ssize(fields), "field"), columns));
+    if (fields == header) return reading.faults.add(where, kRepeatedHeader);
+    if (fields.size() != header.size())
+      return reading.faults.add(where,
+                                fmt::format("has {}, but the first line names {}",
+                                            counted(std::ssize(fields), "field"), header.size()));
     try {
       reading.add({sounds.named(fields[id]), trimmed(fields[text]), {}, where});
     } catch (const DataError& error) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/tar.h"
 
@@ -54,10 +56,20 @@ class WebShard {
     } catch (const DataError& error) {
       reading_.faults.add(where_, error.what());
     }
+    if (has_no_texts())
+      return reading_.faults.add(
+          where_, fmt::format("has {}, and no text of the key of any: if it is the archive of a "
+                              "corpus, unpack it, by tar -xf {}, and name what it holds",
+                              counted(std::ssize(samples_), "recording"), file_.path().string()));
     for (const auto& [key, sample] : samples_) add(key, sample);
   }
 
  private:
+  bool has_no_texts() const {
+    return !samples_.empty() && std::ranges::all_of(samples_, [](const auto& sample) {
+      return !sample.second.text && !sample.second.json;
+    });
+  }
   std::string where_of(const std::filesystem::path& tar) const {
     return tar == reading_.manifest ? tar.filename().string()
                                     : tar.lexically_proximate(reading_.manifest).string();

@@ -17,6 +17,11 @@ SoundsBelow::SoundsBelow(const ManifestReading& reading, const std::filesystem::
     if (is_sound(file))
       if (!sounds_.try_emplace(file.stem().string(), file).second)
         second_.try_emplace(file.stem().string(), file);
+  if (sounds_.empty())
+    throw DataError(
+        fmt::format("manifest {}: there are no recordings below {}: unpack them there, or name the "
+                    "folder that has texts and recordings",
+                    reading.manifest.string(), folder_.string()));
   if (folder_ != reading.manifest) reading.sources.erase(reading.sources.begin() + own);
 }
 

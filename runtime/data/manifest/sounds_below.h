@@ -12,6 +12,7 @@ namespace penstock::runtime {
 class SoundsBelow {
  public:
   /// Adds the folders below to the reading's sources, and the folder itself if it is the manifest.
+  /// Throws DataError if there are no recordings at all.
   SoundsBelow(const ManifestReading& reading, const std::filesystem::path& folder);
 
   /// Returns the recording of a name. Throws DataError if there is none, or more than one.

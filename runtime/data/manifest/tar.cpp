@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/quantities.h"
+#include "runtime/data/manifest/foreign_file.h"
 
 // A tar is a row of blocks of 512 bytes. Each member has a header, then its bytes, padded to whole
 // blocks; two blocks of zeros end the tar. A header holds name and size in fields of fixed width
@@ -173,7 +174,8 @@ class TarScan {
                       "join them by tar --concatenate, or keep them apart",
                       at_));
     if (header.whole()) return;
-    fail(at_ == 0 ? "is no tar: it does not begin with a header"
+    const std::string foreign = describe_foreign(tar_.path(), block);
+    fail(at_ == 0 ? "is no tar: it " + (foreign.empty() ? "does not begin with a header" : foreign)
                   : fmt::format("is damaged or cut: there is no whole header at byte {}. Copy or "
                                 "make it again",
                                 at_));

@@ -54,7 +54,7 @@ TEST_F(CorporaTest, CommonVoicesOtherTablesAreRefused) {
 TEST_F(CorporaTest, CommonVoicesFolderSaysWhichTableToName) {
   put("cv/de/clips/a.mp3", "");
   put("cv/de/train.tsv", kColumns);
-  expect_parts(refusal("cv/de"), {"Of its tables, name a single one, such as ", "train.tsv"});
+  expect_parts(refusal("cv/de"), {"Of its lists, name a single one, such as ", "train.tsv"});
 }
 
 TEST_F(CorporaTest, CommonVoicesBadLinesAreNamed) {

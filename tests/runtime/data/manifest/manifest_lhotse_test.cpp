@@ -155,8 +155,9 @@ TEST_F(LhotseTest, ManifestsOfOtherKindsSayWhatToName) {
                {"holds Lhotse's recordings, which have no texts: name their supervisions, ",
                 "digits_supervisions_train.jsonl.gz"});
   expect_parts(refusal(golden("array.json")),
-               {"array.json: is a JSON array, not JSON lines: write one object in each line. A "
-                "manifest of Lhotse's becomes that by lhotse copy ",
+               {"array.json: is a JSON array, not JSON lines: write one object in each line, by jq "
+                "-c '.[]' ",
+                " > NAME.jsonl. A manifest of Lhotse's becomes that by lhotse copy ",
                 "array.json NAME.jsonl.gz"});
   expect_parts(error_message("r.yaml", "- id: a\n"), {"r.yaml: is YAML, not JSON lines"});
   expect_parts(refusal(copy("digits_supervisions_train.jsonl.gz", "x_supervisions.jsonl.gz")),
@@ -167,8 +168,8 @@ TEST_F(LhotseTest, ManifestsOfOtherKindsSayWhatToName) {
   expect_parts(refusal(copy("digits_supervisions_train.jsonl.gz", "other.jsonl.gz")),
                {"its name has no \"supervisions\", for which \"recordings\" could stand"});
   copy("digits_cuts_train.jsonl.gz", "f/digits_cuts_train.jsonl.gz");
-  expect_parts(refusal(in("f")), {"Of its manifests of Lhotse's, name a single one, such as ",
-                                  "digits_cuts_train.jsonl.gz"});
+  expect_parts(refusal(in("f")),
+               {"Of its lists, name a single one, such as ", "digits_cuts_train.jsonl.gz"});
 }
 
 TEST_F(LhotseTest, LinesThatAreWrongAreNamed) {

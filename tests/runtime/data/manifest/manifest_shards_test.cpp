@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/manifest/tar_member.h"
 #include "tests/support/runtime/manifest_folder.h"
 #include "tests/support/runtime/tar_writer.h"
 

@@ -62,8 +62,8 @@ TEST_F(StmTest, SaysWhatToDoAboutMistakes) {
   expect_parts(refusal("legacy/dev/stm/a.stm"),
                {"a.stm: is one recording's STM: name the folder of its set"});
   expect_parts(refusal("legacy/dev/stm"),
-               {"1 faults", "a.stm:1: has no recording a.* among the 0 recordings below ",
-                "unpack them there"});
+               {"stm: there are no recordings below ",
+                "unpack them there, or name the folder that has texts and recordings"});
   put("legacy/dev/wav/a.wav", "");
   expect_parts(refusal("legacy/dev"), {"1 faults", "a.stm:1: has two recordings, ",
                                        "sph/a.sph and ", "wav/a.wav: leave one there"});

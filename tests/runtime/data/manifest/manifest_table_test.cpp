@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/support/runtime/manifest_folder.h"
+#include "tests/support/system/process.h"
 
 namespace penstock::runtime {
 namespace {
@@ -62,6 +63,18 @@ TEST_F(TableTest, MayNameSegments) {
                {"4 faults", "bad.csv:2: its offset -1 is not a number from 0 on",
                 "bad.csv:3: its duration 0 is not a number above 0", "bad.csv:4: its offset x",
                 "bad.csv:5: its duration 1 s"});
+}
+
+TEST_F(TableTest, MayBeCompressed) {
+  for (const std::string name : {"t.csv", "t.tsv"}) {
+    const auto file = put(name, name == "t.csv" ? "1.wav,\"a, b\"\n" : "1.wav\ta, b\n");
+    ASSERT_EQ(test::run_program({"gzip", "-kf", file.string()}).code, 0);
+    const auto entries = read(file.string() + ".gz");
+    ASSERT_EQ(entries.size(), 1u);
+    EXPECT_EQ(entries[0].audio, in("1.wav"));
+    EXPECT_EQ(entries[0].text, "a, b");
+    EXPECT_EQ(entries[0].where, name + ".gz:1");
+  }
 }
 
 TEST_F(TableTest, MayNameLanguages) {

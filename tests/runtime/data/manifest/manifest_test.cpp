@@ -190,7 +190,8 @@ TEST_F(ManifestTest, NamesAFolderWithoutTranscripts) {
   put("recordings/one.wav", "");
   put("recordings/one.lab", "one");
   expect_parts(message_of<DataError>([&] { read(in("recordings")); }),
-               {"recordings: this folder has no transcripts that are known: *.trans.txt",
+               {"recordings: this folder has 1 recording, but no transcripts that are known. Those "
+                "are *.trans.txt",
                 "List its recordings in a manifest"});
 }
 
