@@ -51,13 +51,28 @@ struct MeasuredRecording {
   double seconds() const { return length.rate > 0 ? length.seconds() : 0; }
 };
 
+/// Returns the most frames of features that the model takes, which are fewer than `frames`.
+std::int64_t most_frames(const partition::LayerSequence& sequence, std::int64_t frames) {
+  std::int64_t most = 2 * partition::accepted_frames(sequence, frames);
+  while (frames - most > 1) {
+    const std::int64_t middle = most + (frames - most) / 2;
+    try {
+      (void)partition::output_frames(sequence, std::vector{middle});
+      most = middle;
+    } catch (const ShapeError&) {
+      frames = middle;
+    }
+  }
+  return most;
+}
+
 /// Returns how a recording can be heard that is too long for the model; empty if it is too short.
 std::string chunk_advice(const AudioLength& length, const Recogniser& recogniser) {
   const configs::FeatureConfig& features = recogniser.config().features;
   const std::int64_t frames = shape_utterance(0, length, 1, features).frames;
   if (frames <= partition::min_frames(recogniser.sequence())) return {};
-  const std::int64_t half = partition::accepted_frames(recogniser.sequence(), frames);
-  const double seconds = 2 * static_cast<double>(half) / features.frames_per_second();
+  const double seconds = static_cast<double>(most_frames(recogniser.sequence(), frames)) /
+                         features.frames_per_second();
   return fmt::format(". Hear it in parts, by --chunk {:g}",
                      std::min(std::floor(seconds * 100) / 100, kUsualChunk));
 }

@@ -34,6 +34,19 @@ class Transcribe : public testing::Test {
                        "test-3.wav", "test-2.wav"});
   }
 
+  /// Puts another model in the checkpoint's place, after one step.
+  void train_model(const std::string& model, const std::string& features) const {
+    const std::string recipe = fmt::format(
+        "[model]{}[text]\nalphabet = \"abcd\"\n[features]\nsample_rate = 8000\n{}\n[data]\n"
+        "micro_batch_seconds = 2.5\ntrain = \"{}\"\n[trainer]\nsteps = 1\noutput = \"{}\"\n",
+        model, features, in("train.jsonl"), in("output"));
+    std::filesystem::remove_all(in("output"));
+    const configs::Config config =
+        configs::parse_config(recipe, "recipe.toml", layers::model_families());
+    comm::run_as_threads({.ranks = 1},
+                         [&](comm::Communicator& world) { (void)train({config}, world, {}); });
+  }
+
   test::ToneCheckpoint checkpoint_;
 };
 
@@ -161,8 +174,7 @@ TEST_F(Transcribe, LogitsDecodeToTheTexts) {
 }
 
 TEST_F(Transcribe, NamesARecordingTooShortForTheModel) {
-  const std::string recipe = fmt::format(
-      R"([model]
+  train_model(R"(
 kind = "wav2vec2"
 features = 1
 channels = 6
@@ -174,31 +186,43 @@ layers = 1
 inner = 20
 position_kernel = 6
 position_groups = 3
-[text]
-alphabet = "abcd"
-[features]
-kind = "waveform"
-sample_rate = 8000
-[data]
-micro_batch_seconds = 2.5
-train = "{}"
-[trainer]
-steps = 1
-output = "{}"
 )",
-      in("train.jsonl"), in("output"));
-  std::filesystem::remove_all(in("output"));
-  const configs::Config config =
-      configs::parse_config(recipe, "recipe.toml", layers::model_families());
-  comm::run_as_threads({.ranks = 1},
-                       [&](comm::Communicator& world) { (void)train({config}, world, {}); });
+              "kind = \"waveform\"");
   test::write_sound(in("enough.wav"), test::make_sound(20), {0x010002, 8000});
   test::write_sound(in("short.wav"), test::make_sound(19), {0x010002, 8000});
   const auto found = checkpoint_.transcribe(recordings({"short.wav", "enough.wav"}));
   EXPECT_NE(found.faults()[0].find("short.wav: its 0.002375 s do not fit the model: "),
             std::string::npos)
       << found.faults()[0];
+  EXPECT_EQ(found.faults()[0].find("--chunk"), std::string::npos) << found.faults()[0];
   EXPECT_EQ(found.faults()[1], "");
+}
+
+// The model has positions for two seconds.
+TEST_F(Transcribe, ProposesChunksOfTooLongRecordings) {
+  train_model(R"(
+kind = "whisper"
+features = 20
+width = 12
+heads = 3
+layers = 1
+inner = 20
+max_frames = 100
+)",
+              "kind = \"whisper\"\nmels = 20\nwindow_ms = 25\nhop_ms = 10\nwindow = \"hann\"");
+  test::write_sound(in("long.wav"), test::make_sound(50000), {0x010002, 8000});
+  test::write_sound(in("fits.wav"), test::make_sound(16000), {0x010002, 8000});
+  const auto list = recordings({"long.wav", "fits.wav"});
+  const auto refused = checkpoint_.transcribe(list).faults();
+  EXPECT_NE(refused[0].find("long.wav: its 6.25"), std::string::npos) << refused[0];
+  EXPECT_TRUE(refused[0].ends_with(". Hear it in parts, by --chunk 2")) << refused[0];
+  EXPECT_EQ(refused[1], "");
+  const auto found = checkpoint_.transcribe(list, {}, {}, {.chunking = {.seconds = 2}});
+  EXPECT_EQ(found.faults(), (std::vector<std::string>{"", ""}));
+  const std::string said = test::message_of<ConfigError>(
+      [&] { (void)checkpoint_.transcribe(list, {}, {}, {.chunking = {.seconds = 2.1}}); });
+  EXPECT_NE(said.find("--chunk 2.1: so many seconds do not fit the model"), std::string::npos)
+      << said;
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST_F(AlignCommand, WritesSubtitlesOfEachRecording) {
 
 // Each word is the text of one recording, and lies where that recording does in the joined one.
 TEST_F(AlignCommand, TimesAreThoseOfTheLongRecording) {
-  train({"trainer.steps=60", "text.alphabet=\"abcd \""});
+  train({"trainer.steps=32", "data.validation=", "text.alphabet=abcd "});
   std::string text;
   std::vector<float> sound;
   std::vector<double> ends;
