@@ -118,8 +118,10 @@ int train_sweep(const SweepCommand& command, const CheckedSweep& checked,
   return exit_stopped;
 }
 
-void check_options(const SweepCommand& command) {
+void check_options(const CLI::App& app, const SweepCommand& command) {
   const bool halving = command.request.halving.factor > 0;
+  if (command.request.runs == 0) require_absent(app, {"--seed"}, "a random search, with --runs");
+  if (!halving) require_absent(app, {"--min-steps"}, "successive halving, with --halving");
   if (halving && (command.only > 0 || command.slurm))
     throw ConfigError(
         "--halving: runs wait for each other at each rung, which tasks of an array can't: leave "
@@ -128,8 +130,8 @@ void check_options(const SweepCommand& command) {
     throw ConfigError("--only is for the tasks of the script that --slurm prints: leave one out");
 }
 
-int run_sweep(const SweepCommand& command) {
-  check_options(command);
+int run_sweep(const CLI::App& app, const SweepCommand& command) {
+  check_options(app, command);
   CheckedSweep checked = check_sweep(command.request);
   const auto runs = static_cast<std::int64_t>(checked.plan.points.size());
   if (command.only > runs)
@@ -198,8 +200,9 @@ void add_sweep(CLI::App& app, Run& run) {
       "  penstock sweep my.toml optimizer.learning_rate=1e-3,2e-3,4e-3 model.dropout=0,0.2\n"
       "  penstock sweep my.toml optimizer.learning_rate=1e-4..1e-2@log --runs 27 --halving 3\n"
       "  penstock sweep my.toml trainer.seed=1,2,3 --parallel 3 --slurm > sweep.sh");
-  command->callback(
-      [options, &run] { run = on_rank_0([options] { return run_sweep(*options); }); });
+  command->callback([options, command, &run] {
+    run = on_rank_0([options, command] { return run_sweep(*command, *options); });
+  });
 }
 
 }  // namespace penstock::tools

@@ -96,6 +96,16 @@ TEST_F(SweepCommand, AWrongValueStartsNothing) {
   EXPECT_FALSE(std::filesystem::exists(in("")));
 }
 
+TEST_F(SweepCommand, OptionsWithoutEffectAreRefused) {
+  for (const auto& [option, value] :
+       {std::pair{"--seed", "2"}, std::pair{"--min-steps", "2"}, std::pair{"--only", "9"}}) {
+    const auto outcome = sweep({"trainer.seed=1,2", option, value});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find(option), std::string::npos) << outcome.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(in("")));
+}
+
 TEST_F(SweepCommand, AFailureStopsNoOther) {
   const auto outcome =
       sweep({"data.train=" + folder_.in("none.jsonl") + "," + folder_.in("train.jsonl")});
