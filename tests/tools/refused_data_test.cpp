@@ -142,7 +142,7 @@ TEST(TarredData, TrainAsPlainFilesDo) {
 
 TEST(RejectedManifest, IsSaidOnceByAJob) {
   const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
-  test::write_file(folder.in("train.jsonl"), "nonsense\n");
+  test::write_file(folder.in("train.jsonl"), "{nonsense\n");
   const auto outcome = folder.train("output", {"pipeline.stages=2"}, {2});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_NE(outcome.err.find("train.jsonl:1: bad JSON"), std::string::npos) << outcome.err;
