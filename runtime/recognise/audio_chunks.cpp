@@ -36,7 +36,7 @@ struct Grid {
   std::int64_t samples = 1, rows = 1;
 };
 
-Grid grid_of(int file_rate, std::int64_t joined, const configs::FeatureConfig& features) {
+Grid chunk_grid(int file_rate, std::int64_t joined, const configs::FeatureConfig& features) {
   const Resampling ratio = resampling(file_rate, features.sample_rate);
   const std::int64_t hop =
       features.kind == "waveform" ? 1 : frame_geometry(features).hop * features.stack;
@@ -58,6 +58,13 @@ AudioChunks::AudioChunks(const Chunking& chunking, const partition::LayerSequenc
       features_(features),
       joined_(joined_frames(sequence)) {
   const AudioLength chunk{samples_in(chunking.seconds, features.sample_rate), features.sample_rate};
+  if (const std::int64_t padded = min_samples(features); chunk.samples < padded) {
+    const double seconds = static_cast<double>(padded) / features.sample_rate;
+    throw ConfigError(
+        fmt::format("--chunk {:g}: the model's features pad what it hears to {:g} s: give --chunk "
+                    "{:g}, or more",
+                    chunking.seconds, seconds, seconds));
+  }
   try {
     (void)cut({2 * chunk.samples, chunk.rate});
   } catch (const ShapeError& misfit) {
@@ -78,7 +85,7 @@ std::int64_t AudioChunks::rows(const AudioLength& length) const {
 }
 
 std::vector<AudioChunk> AudioChunks::cut(const AudioLength& length) const {
-  const Grid grid = grid_of(length.rate, joined_, features_);
+  const Grid grid = chunk_grid(length.rate, joined_, features_);
   const std::int64_t size = samples_in(chunking_.seconds, length.rate);
   const std::int64_t rows_of_chunk = rows({size, length.rate});
   const std::int64_t shared = samples_in(chunking_.shared_seconds(), length.rate);
@@ -106,7 +113,7 @@ std::vector<AudioChunk> AudioChunks::cut(const AudioLength& length) const {
   }
 }
 
-// The exact number follows from samples. This one may be lower by what a model lacks at the ends.
+// The exact number follows from samples. This one may be higher by a frame or two, and is no lower.
 std::int64_t AudioChunks::output_frames(std::int64_t frames) const {
   const std::int64_t chunk =
       shape_utterance(0,
@@ -114,7 +121,8 @@ std::int64_t AudioChunks::output_frames(std::int64_t frames) const {
                       1, features_)
           .frames;
   const std::int64_t rest = std::max<std::int64_t>(frames - chunk, 0);
-  return partition::output_frames(sequence_, std::vector{frames - rest}).front() + rest / joined_;
+  return partition::output_frames(sequence_, std::vector{frames - rest}).front() +
+         (rest > 0 ? rest / joined_ + 1 : 0);
 }
 
 }  // namespace penstock::runtime

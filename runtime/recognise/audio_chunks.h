@@ -47,7 +47,8 @@ class AudioChunks {
   /// sample rate for which a chunk is too short.
   [[nodiscard]] std::vector<AudioChunk> cut(const AudioLength& length) const;
 
-  /// Returns about how many frames at the loss a recording of so many frames of features has.
+  /// Returns how many frames at the loss a recording of so many frames of features has, or one or
+  /// two more.
   [[nodiscard]] std::int64_t output_frames(std::int64_t frames) const;
 
  private:

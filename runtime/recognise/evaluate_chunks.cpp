@@ -1,11 +1,13 @@
 #include "runtime/recognise/evaluate_chunks.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "comm/collectives.h"
+#include "runtime/job/packing.h"
 #include "runtime/recognise/evaluate_parts.h"
 #include "runtime/recognise/gathered_logits.h"
 #include "runtime/trainer/told_utterances.h"
@@ -70,18 +72,35 @@ std::vector<FailedUtterance> hear(const ChunkCorpus& cut, const ChunkedEvaluatio
   return failures_of_recordings(heard.failures, cut.recordings);
 }
 
-/// Decodes the recordings of which a rank has all logits.
-void decode(const ChunkCorpus& cut, const GatheredLogits& logits, UtteranceScorer& scorer) {
+/// Decodes the recordings of which a rank has all logits, at once, so that threads share them.
+/// Failed ones have no text.
+void decode(const ChunkCorpus& cut, const GatheredLogits& logits,
+            const std::set<std::uint64_t>& failed, UtteranceScorer& scorer) {
   const MappedFile bytes = logits.map();
   const float* next = reinterpret_cast<const float*>(bytes.bytes().data());
+  std::vector<std::uint64_t> ids;
+  std::vector<std::span<const float>> joined;
   for (std::size_t chunk = 0; chunk < cut.recordings.size();) {
     const std::uint64_t recording = cut.recordings[chunk];
     const float* const begin = next;
     for (; chunk < cut.recordings.size() && cut.recordings[chunk] == recording; ++chunk)
       next += logits.sizes()[chunk];
-    const std::vector<std::span<const float>> joined = {{begin, next}};
-    scorer.decode({std::span(&recording, 1), joined, logits.classes()});
+    if (failed.contains(recording)) continue;
+    ids.push_back(recording);
+    joined.emplace_back(begin, next);
   }
+  scorer.decode({ids, joined, logits.classes()});
+}
+
+/// Returns the recordings that failed on any rank.
+std::set<std::uint64_t> failed_anywhere(comm::Communicator& world,
+                                        const std::vector<FailedUtterance>& failures) {
+  Packer own;
+  for (const FailedUtterance& failure : failures) own.add(static_cast<std::int64_t>(failure.id));
+  std::set<std::uint64_t> failed;
+  for (Unpacker from(gather_to_all(world, own)); !from.empty();)
+    failed.insert(static_cast<std::uint64_t>(from.number()));
+  return failed;
 }
 
 /// Evaluates the recordings that are longer than a chunk.
@@ -95,7 +114,8 @@ void evaluate_long(const Corpus& corpus, const std::vector<std::uint64_t>& recor
   const int root = grid.rank_of({.stage = last_stage, .replica = 0});
   logits.collect(grid.world(), cut.chunks.size(), root);
   UtteranceScorer scorer(corpus, how.tokenizer, how.joined);
-  if (grid.world().rank() == root && logits.classes() > 0) decode(cut, logits, scorer);
+  const std::set<std::uint64_t> failed = failed_anywhere(grid.world(), failures);
+  if (grid.world().rank() == root && logits.classes() > 0) decode(cut, logits, failed, scorer);
   scorer.tell_failures(failures);
   std::vector<Recognised> heard = scorer.told().gather(grid.world(), corpus.size());
   if (!heard.empty())  // on rank 0

@@ -310,7 +310,8 @@ void Recogniser::check_length(const AudioLength& length) const {
   (void)partition::output_frames(sequence_, std::vector{frames});
 }
 
-/// Where pauses are is not known yet: segments count as if all were of the longest length.
+/// Where pauses are is not known yet: segments count as if all were of the longest length, and the
+/// last one of a recording as no shorter than QuietCuts leaves it.
 Lengths Recogniser::heard_at_once(const Lengths& lengths) const {
   if (chunks_) return heard_lengths(lengths, *chunks_);
   if (!chunking_.enabled()) return lengths;
@@ -319,6 +320,8 @@ Lengths Recogniser::heard_at_once(const Lengths& lengths) const {
     AudioLength left = lengths[id];
     const auto most = static_cast<std::int64_t>(chunking_.seconds * left.rate);
     for (; segments(left); left.samples -= most) heard.push_back({most, left.rate});
+    if (left.samples < lengths[id].samples)
+      left.samples = std::max(left.samples, std::min<std::int64_t>(left.rate / 2, most));
     heard.push_back(left);
   }
   return heard;

@@ -73,8 +73,8 @@ std::string chunk_advice(const AudioLength& length, const Recogniser& recogniser
   if (frames <= partition::min_frames(recogniser.sequence())) return {};
   const double seconds = static_cast<double>(most_frames(recogniser.sequence(), frames)) /
                          features.frames_per_second();
-  return fmt::format(". Hear it in parts, by --chunk {:g}",
-                     std::min(std::floor(seconds * 100) / 100, kUsualChunk));
+  const double chunk = std::min(std::floor(seconds * 100) / 100, kUsualChunk);
+  return chunk > 0 ? fmt::format(". Hear it in parts, by --chunk {:g}", chunk) : "";
 }
 
 /// Sets length and first. Sets the fault if the audio cannot be read or resampled, or is too short

@@ -201,6 +201,20 @@ struct Sound {
       file, fmt::format("ends at sample {}, but a segment needs {}", at, counted(end, "sample")));
 }
 
+/// Decodes a range of a recording that has just been opened.
+Audio decode_range(const Sound& sound, const SampleRange& range) {
+  const std::int64_t end = range.first + range.samples;
+  std::int64_t at = sound.can_be_entered() ? sf_seek(sound.file.get(), range.first, SEEK_SET) : 0;
+  if (at < 0 || at > range.first)
+    throw_unusable(sound.path, fmt::format("cannot be read from sample {} on", range.first));
+  Audio audio;
+  audio.rate = sound.info.samplerate;
+  at = sound.decode(at, range.first, [](float) {});
+  at = sound.decode(at, end, [&](float sample) { audio.samples.push_back(sample); });
+  if (at < end) throw_short(sound.path, at, end);
+  return audio;
+}
+
 /// Decodes the whole file and passes every mixed sample to `sink`.
 template <class Sink>
 AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
@@ -258,7 +272,7 @@ Audio RangeReader::read(const std::filesystem::path& file, const SampleRange& ra
   std::unique_ptr<Open> open = std::move(open_);
   if (!open || open->sound.path != file || range.first < open->first) {
     open = std::make_unique<Open>(file);
-    if (open->sound.can_be_entered()) return read_audio(file, range);
+    if (open->sound.can_be_entered()) return decode_range(open->sound, range);
   }
   const std::int64_t before = open->at;
   Audio audio = open->read(range);
@@ -268,17 +282,7 @@ Audio RangeReader::read(const std::filesystem::path& file, const SampleRange& ra
 }
 
 Audio read_audio(const std::filesystem::path& file, const SampleRange& range) {
-  const Sound sound(file);
-  const std::int64_t end = range.first + range.samples;
-  std::int64_t at = sound.can_be_entered() ? sf_seek(sound.file.get(), range.first, SEEK_SET) : 0;
-  if (at < 0 || at > range.first)
-    throw_unusable(file, fmt::format("cannot be read from sample {} on", range.first));
-  Audio audio;
-  audio.rate = sound.info.samplerate;
-  at = sound.decode(at, range.first, [](float) {});
-  at = sound.decode(at, end, [&](float sample) { audio.samples.push_back(sample); });
-  if (at < end) throw_short(file, at, end);
-  return audio;
+  return decode_range(Sound(file), range);
 }
 
 AudioLength measure_audio(const std::filesystem::path& file) {

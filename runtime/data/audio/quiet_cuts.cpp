@@ -61,6 +61,16 @@ void QuietCuts::cut() {
   energies_.erase(energies_.begin(), energies_.begin() + best);
 }
 
+/// Moves the last cut back, into sound if need be, where the last part is too short for a model.
+void QuietCuts::lengthen_last() {
+  if (parts_.size() < 2) return;
+  SampleRange &former = parts_[parts_.size() - 2], &last = parts_.back();
+  const std::int64_t least = std::min(block_ * kBlocksPerSecond / 2, former.samples / 2);
+  const std::int64_t moved = std::max<std::int64_t>(least - last.samples, 0);
+  former.samples -= moved;
+  last = {last.first - moved, last.samples + moved};
+}
+
 std::vector<SampleRange> QuietCuts::finish() {
   const std::int64_t blocks = most_ * block_;
   if (samples_ - begin_ > blocks) {
@@ -68,6 +78,7 @@ std::vector<SampleRange> QuietCuts::finish() {
     cut();
   }
   if (samples_ > begin_) parts_.push_back({begin_, samples_ - begin_});
+  lengthen_last();
   return parts_;
 }
 

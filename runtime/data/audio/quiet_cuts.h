@@ -13,8 +13,8 @@ namespace penstock::runtime {
 /// and the number of parts.
 class QuietCuts {
  public:
-  /// Parts last at least half of `seconds`, but for the last one, and `seconds` at most.
-  /// ConfigError for less than half a second.
+  /// Parts last `seconds` at most, and at least half of that, but for the last two: the last one
+  /// lasts half a second, or a third of both. ConfigError for less than half a second.
   QuietCuts(int rate, double seconds);
 
   void add(float sample);
@@ -23,6 +23,7 @@ class QuietCuts {
 
  private:
   void cut();
+  void lengthen_last();
 
   std::int64_t block_, most_;    // samples in a block; blocks in the longest part
   std::int64_t samples_ = 0;     // that have passed
