@@ -27,7 +27,8 @@ void GatheredLogits::keep(std::size_t part, std::span<const float> logits_FC,
 void GatheredLogits::collect(comm::Communicator& world, std::size_t parts, int root) {
   std::vector<double> told(2 * parts);  // size and keeper of each; integers are exact in FP64
   for (const auto& [part, place] : kept_) {
-    told.at(2 * part) = static_cast<double>(place.size / sizeof(float));
+    const std::size_t numbers = place.size / sizeof(float);
+    told.at(2 * part) = static_cast<double>(numbers);
     told.at(2 * part + 1) = world.rank();
   }
   comm::sum_disjoint(world, told);
