@@ -1,4 +1,5 @@
 #include "layers/cuda/core/cuda_backend.h"
+#include "layers/cuda/core/launch.h"
 #include "layers/cuda/core/numbers.h"
 #include "layers/cuda/core/reduce.h"
 #include "layers/ops/softmax.h"
