@@ -76,7 +76,7 @@ TEST_F(SweepFolderTest, BeginsAgainAfterAKill) {
   EXPECT_TRUE(folder_.holds(plan));
 }
 
-TEST_F(SweepFolderTest, AnEndThatCantBeWrittenIsAnError) {
+TEST_F(SweepFolderTest, AnUnwrittenEndIsAnError) {
   EXPECT_THROW(folder_.record(1, {0, 3, ""}), FileError) << "there is no folder";
 }
 
