@@ -30,13 +30,11 @@
 //
 // Exit codes: 0 when each run is done, has failed or was left behind, or with --show; 85 after a
 // stop that lost nothing; 130 after a second Ctrl-C; 2 for settings that can't be used, also if a
-// run found that; the code of the first failed run if all have failed. With --only it is that run's
-// own.
+// run found that; the code of the first failed run if all have failed; 1 if halving is left without
+// a finite metric. With --only it is that run's own.
 
 namespace penstock::tools {
 namespace {
-
-constexpr std::string_view kSweepLock = ".sweep";
 
 struct SweepCommand {
   SweepRequest request;
@@ -90,20 +88,30 @@ int code_of_runs(const SweepFolder& folder, const SweepOutcome& outcome) {
   return folder.code(1).value_or(exit_other);
 }
 
-int train_sweep(const SweepCommand& command, const CheckedSweep& checked,
-                const SweepFolder& folder) {
+Sweep checked_sweep(const SweepCommand& command, const CheckedSweep& checked,
+                    const SweepFolder& folder) {
   SweepTraining training{{this_program(), command.supervise ? "run" : "train"},
                          checked.steps,
                          static_cast<std::size_t>(command.parallel)};
   training.command.insert(training.command.end(), checked.words.begin(), checked.words.end());
-  Sweep sweep(checked.plan, folder, training, say_of_sweep);
-  if (command.show) {
-    report_sweep(command, sweep.outcome());
-    return exit_done;
-  }
-  // Tasks of an array share the folder, and each run has a lock of its own.
-  std::optional<runtime::OutputLock> lock;
-  if (command.only == 0) lock.emplace(folder.path(), kSweepLock);
+  return {checked.plan, folder, training, say_of_sweep};
+}
+
+/// Reports the runs that the folder knows.
+int show_sweep(const SweepCommand& command, CheckedSweep& checked, const SweepFolder& folder) {
+  (void)folder.holds(checked.plan);
+  const std::optional<SweepPlan> saved = folder.saved();
+  if (!saved)
+    throw ConfigError(fmt::format(
+        "--show: {} holds no sweep yet: give the command without --show first", command.folder));
+  checked.plan.points = saved->points;
+  report_sweep(command, checked_sweep(command, checked, folder).outcome());
+  return exit_done;
+}
+
+int train_sweep(const SweepCommand& command, const CheckedSweep& checked,
+                const SweepFolder& folder) {
+  Sweep sweep = checked_sweep(command, checked, folder);
   runtime::StopRequests stop({});
   const auto run = static_cast<std::size_t>(command.only);
   const SweepEnd end = run > 0 ? sweep.train_only(run, stop) : sweep.train(stop);
@@ -113,7 +121,9 @@ int train_sweep(const SweepCommand& command, const CheckedSweep& checked,
     return end == SweepEnd::stopped ? exit_stopped : folder.code(run).value_or(exit_other);
   const SweepOutcome outcome = sweep.outcome();
   report_sweep(command, outcome);
-  if (end == SweepEnd::done) return code_of_runs(folder, outcome);
+  const int code = code_of_runs(folder, outcome);
+  if (end == SweepEnd::none_left && code == exit_done) return exit_other;
+  if (end == SweepEnd::done || end == SweepEnd::none_left) return code;
   say_stopped(outcome);
   return exit_stopped;
 }
@@ -128,23 +138,41 @@ void check_options(const CLI::App& app, const SweepCommand& command) {
         "--only and --slurm out, and give --parallel the runs that your machine or job can take");
   if (command.only > 0 && command.slurm)
     throw ConfigError("--only is for the tasks of the script that --slurm prints: leave one out");
+  if (command.retry && (command.show || command.slurm))
+    throw ConfigError(
+        "--retry trains failed runs again, and --show and --slurm train nothing: leave one out");
+}
+
+/// Begins or continues the sweep under the folder's lock, which a sweep keeps. Tasks of an array
+/// share the folder: they lock it only to write sweep.json, and each run has a lock of its own.
+std::unique_ptr<runtime::OutputLock> open_folder(const SweepCommand& command,
+                                                 const SweepFolder& folder, const SweepPlan& plan) {
+  const bool shared = command.only > 0 || command.slurm;
+  if (folder.holds(plan) && shared) return nullptr;
+  auto lock = std::make_unique<runtime::OutputLock>(folder.path(), kSweepLock);
+  folder.open(plan);
+  if (shared) lock.reset();
+  return lock;
 }
 
 int run_sweep(const CLI::App& app, const SweepCommand& command) {
   check_options(app, command);
-  CheckedSweep checked = check_sweep(command.request);
+  const SweepFolder folder(command.folder);
+  CheckedSweep checked = check_sweep(command.request, folder.saved());
   const auto runs = static_cast<std::int64_t>(checked.plan.points.size());
   if (command.only > runs)
     throw ConfigError(
         fmt::format("--only {}: the sweep has {} runs, numbered from 1", command.only, runs));
-  const SweepFolder folder(command.folder);
-  folder.open(checked.plan);
+  if (command.show) return show_sweep(command, checked, folder);
+  const std::unique_ptr<runtime::OutputLock> lock = open_folder(command, folder, checked.plan);
   if (command.slurm) {
     std::cout << slurm_script(task_words(command), checked.plan.points.size(),
                               static_cast<std::size_t>(command.parallel));
     return exit_done;
   }
-  if (command.retry)
+  if (command.retry && command.only > 0)
+    folder.forget_failure(static_cast<std::size_t>(command.only));
+  else if (command.retry)
     for (std::size_t run = 1; run <= checked.plan.points.size(); ++run) folder.forget_failure(run);
   return train_sweep(command, checked, folder);
 }

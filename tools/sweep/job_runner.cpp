@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -63,7 +64,7 @@ class RunningJob {
     if (!code) return std::nullopt;
     read();
     const bool fine = *code == exit_done || *code == exit_stopped;
-    return EndedJob{job_, *code, fine ? "" : last_complaint(errors_)};
+    return EndedJob{job_, *code, asked_, fine ? "" : last_complaint(errors_)};
   }
 
  private:
@@ -85,36 +86,67 @@ std::unique_ptr<RunningJob> start(const SweepJob& job, std::size_t place, std::s
   return std::make_unique<RunningJob>(job, command);
 }
 
+/// The places in which jobs run, one each.
+class JobPlaces {
+ public:
+  JobPlaces(const std::vector<SweepJob>& jobs, std::size_t parallel, runtime::StopRequests& stop,
+            const JobObserver& observer)
+      : jobs_(jobs), stop_(stop), observer_(observer), places_(parallel) {}
+
+  JobsEnd run() {
+    while (running_ > 0 || (!stopping_ && next_ < jobs_.size())) {
+      stopping_ = stopping_ || asked_to_stop();
+      for (std::size_t place = 0; place < places_.size(); ++place) visit_safely(place);
+      if (stop_.impatient()) return JobsEnd::interrupted;
+      // wait() returns at once after a request.
+      if (running_ > 0 && !stop_.wait(kPollSeconds)) continue;
+      if (running_ > 0) std::this_thread::sleep_for(std::chrono::duration<double>(kPollSeconds));
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return stopping_ ? JobsEnd::stopped : JobsEnd::all;
+  }
+
+ private:
+  bool asked_to_stop() { return stop_.reason(0) != runtime::StopReason::none; }
+
+  /// Keeps the first error, so that jobs in other places end by a save and not by a kill.
+  void visit_safely(std::size_t place) try { visit(place); } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+    stopping_ = true;
+  }
+
+  void visit(std::size_t place) {
+    std::unique_ptr<RunningJob>& job = places_[place];
+    if (!job && !stopping_ && next_ < jobs_.size()) {
+      job = start(jobs_[next_], place, places_.size());
+      ++running_;
+      observer_.started(jobs_[next_++]);
+    }
+    if (!job) return;
+    if (stopping_) job->stop();
+    auto ended = job->end();
+    if (!ended) return;
+    // A batch system may have sent its signal to all processes.
+    ended->asked = ended->asked || asked_to_stop();
+    job.reset();
+    --running_;
+    stopping_ = !observer_.ended(*ended) || stopping_;
+  }
+
+  const std::vector<SweepJob>& jobs_;
+  runtime::StopRequests& stop_;
+  const JobObserver& observer_;
+  std::vector<std::unique_ptr<RunningJob>> places_;
+  std::size_t next_ = 0, running_ = 0;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+};
+
 }  // namespace
 
 JobsEnd run_jobs(const std::vector<SweepJob>& jobs, std::size_t parallel,
                  runtime::StopRequests& stop, const JobObserver& observer) {
-  std::vector<std::unique_ptr<RunningJob>> places(parallel);
-  std::size_t next = 0, running = 0;
-  bool stopping = false;
-  while (running > 0 || (!stopping && next < jobs.size())) {
-    stopping = stopping || stop.reason(0) != runtime::StopReason::none;
-    for (std::size_t place = 0; place < parallel; ++place) {
-      std::unique_ptr<RunningJob>& job = places[place];
-      if (!job && !stopping && next < jobs.size()) {
-        job = start(jobs[next], place, parallel);
-        ++running;
-        observer.started(jobs[next++]);
-      }
-      if (!job) continue;
-      if (stopping) job->stop();
-      if (const auto ended = job->end()) {
-        job.reset();
-        --running;
-        stopping = !observer.ended(*ended) || stopping;
-      }
-    }
-    if (stop.impatient()) return JobsEnd::interrupted;
-    // wait() returns at once after a request.
-    if (running > 0 && !stop.wait(kPollSeconds)) continue;
-    if (running > 0) std::this_thread::sleep_for(std::chrono::duration<double>(kPollSeconds));
-  }
-  return stopping ? JobsEnd::stopped : JobsEnd::all;
+  return JobPlaces(jobs, parallel, stop, observer).run();
 }
 
 std::string devices_of_place(const std::string& visible, std::size_t place, std::size_t parallel) {

@@ -21,8 +21,9 @@ struct SweepJob {
 /// A job whose process has ended.
 struct EndedJob {
   const SweepJob& job;
-  int code = 0;       // 128 + the signal, if one ended it
-  std::string error;  // what it said last, if `code` is neither 0 nor 85
+  int code = 0;        // 128 + the signal, if one ended it
+  bool asked = false;  // to stop, before it ended
+  std::string error;   // what it said last, if `code` is neither 0 nor 85
 };
 
 /// A JobObserver hears of each job, in the thread that called run_jobs().
@@ -41,6 +42,8 @@ enum class JobsEnd {
 /// Runs jobs, at most `parallel` at once, in their order. A reason to stop is passed on as SIGTERM
 /// to all that run, which save and end; run_jobs() waits for them. If CUDA_VISIBLE_DEVICES lists at
 /// least `parallel` devices, each place gets its share of them. Error if a job can't be started.
+/// After that, or if `observer` throws, the jobs that run are stopped like on request and awaited,
+/// and the first error is thrown again.
 [[nodiscard]] JobsEnd run_jobs(const std::vector<SweepJob>& jobs, std::size_t parallel,
                                runtime::StopRequests& stop, const JobObserver& observer);
 

@@ -130,17 +130,22 @@ std::string run_svg(const std::vector<ParallelAxis>& axes, const Canvas& canvas,
       look, i, path);
 }
 
-std::string legend_of_looks(bool good, bool dashed) {
+/// The looks that runs of a drawing have, besides "rest".
+struct UsedLooks {
+  bool best = false, good = false, dashed = false;
+};
+
+std::string legend_of_looks(const UsedLooks& used) {
   std::string html = "<ul class=\"legend\">";
   const auto entry = [&](const char* look, const char* text) {
     html += fmt::format(
         "<li><svg viewBox=\"0 0 34 12\"><g class=\"run {}\"><path d=\"M2 6H32\"/></g></svg>{}</li>",
         look, text);
   };
-  entry("best", "best run");
-  if (good) entry("good", "best fifth");
+  if (used.best) entry("best", "best run");
+  if (used.good) entry("good", "best fifth");
   entry("rest", "others");
-  if (dashed) entry("rest dashed", "fewer steps than asked for");
+  if (used.dashed) entry("rest dashed", "fewer steps than asked for");
   return html + "</ul>";
 }
 
@@ -180,12 +185,15 @@ std::string parallel_axes_html(const SweepOutcome& outcome) {
   std::erase_if(order, [&](std::size_t i) { return !outcome.runs[i].result.best; });
   const std::size_t good = (order.size() + 4) / 5;
   std::string lines, marks;
-  bool any_dashed = false;
+  UsedLooks used{.best = best_run(outcome).has_value()};
   for (std::size_t rank = order.size(); rank-- > 0;) {
     const std::size_t i = order[rank];
-    const bool dashed = outcome.runs[i].result.state != RunState::done;
-    any_dashed = any_dashed || dashed;
-    const std::string look = rank == 0 ? "best" : rank < good ? "good" : "rest";
+    const RunState state = outcome.runs[i].result.state;
+    const bool dashed = state != RunState::done;
+    const bool is_good = state != RunState::failed && rank > 0 && rank < good;
+    used.dashed = used.dashed || dashed;
+    used.good = used.good || is_good;
+    const std::string look = rank == 0 && used.best ? "best" : is_good ? "good" : "rest";
     lines += run_svg(axes, canvas, values_of_run(outcome, i), i, dashed ? look + " dashed" : look);
   }
   for (std::size_t a = 0; a < axes.size(); ++a) marks += axis_svg(axes[a], canvas.x(a));
@@ -195,8 +203,8 @@ std::string parallel_axes_html(const SweepOutcome& outcome) {
       "coordinates of the "
       "runs\">\n"
       "{3}{4}</svg></div>\n{5}\n",
-      canvas.width(), kHeight, canvas.width() * 0.84, lines, marks,
-      legend_of_looks(good > 1, any_dashed), canvas.width() * 1.15);
+      canvas.width(), kHeight, canvas.width() * 0.84, lines, marks, legend_of_looks(used),
+      canvas.width() * 1.15);
 }
 
 }  // namespace penstock::tools

@@ -28,8 +28,8 @@ struct ParallelAxis {
 
 /// Returns the parallel coordinates (Inselberg, "The plane with parallel coordinates", The Visual
 /// Computer 1985) of a sweep's runs as SVG, in HTML that takes its colours from the page's style: a
-/// line for each run with a metric, from axis to axis. The best one lies above the others. "" if no
-/// run has a metric.
+/// line for each run with a metric, from axis to axis. The best one lies above the others; a failed
+/// run is never the best. "" if no run has a metric.
 [[nodiscard]] std::string parallel_axes_html(const SweepOutcome& outcome);
 
 }  // namespace penstock::tools

@@ -5,13 +5,21 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "base/quantities.h"
+#include "runtime/checkpoint/output_lock.h"
 #include "tools/cli/process_end.h"
 
 namespace penstock::tools {
 namespace {
 
 constexpr std::int64_t kWholeTraining = 0;  // in place of a rung's steps
+constexpr double kPauseSeconds = 0.1;       // between two looks at a lock
+
+bool is_locked(const std::filesystem::path& output) {
+  return runtime::OutputLock::is_held(output) ||
+         runtime::OutputLock::is_held(output, runtime::kSupervisorLock);
+}
 
 }  // namespace
 
@@ -33,6 +41,11 @@ SweepEnd Sweep::train(runtime::StopRequests& stop) {
         fmt::format("{} to step {}", counted(static_cast<std::int64_t>(runs.size()), "run"), rung));
     if (const SweepEnd end = train_rung(runs, rung, stop); end != SweepEnd::done) return end;
     runs = surviving(runs, rung);
+    if (runs.empty()) {
+      say_(fmt::format("no run has a finite {} at step {}, so none goes on",
+                       metric_name(plan_.metric), rung));
+      return SweepEnd::none_left;
+    }
   }
   return SweepEnd::done;
 }
@@ -52,21 +65,38 @@ SweepEnd Sweep::train_rung(const std::vector<std::size_t>& runs, std::int64_t ru
     const RunState state = folder_.result(run, plan_.metric, steps_of(run, rung)).state;
     if (state != RunState::done && state != RunState::failed) jobs.push_back(job(run, rung));
   }
-  const JobsEnd end =
-      run_jobs(jobs, training_.parallel, stop,
-               {.started =
-                    [&](const SweepJob& started) {
-                      say_(fmt::format("run {} of {}: {}", started.run, plan_.points.size(),
-                                       settings_text(plan_, started.run)));
-                    },
-                .ended =
-                    [&](const EndedJob& ended) {
-                      const bool stopping = stop.reason(0) != runtime::StopReason::none;
-                      return finish(ended, steps_of(ended.job.run, rung), stopping);
-                    }});
+  if (!wait_for_orphans(jobs, stop)) return SweepEnd::stopped;
+  const JobsEnd end = run_jobs(
+      jobs, training_.parallel, stop,
+      {.started =
+           [&](const SweepJob& started) {
+             say_(fmt::format("run {} of {}: {}", started.run, plan_.points.size(),
+                              settings_text(plan_, started.run)));
+           },
+       .ended =
+           [&](const EndedJob& ended) { return finish(ended, steps_of(ended.job.run, rung)); }});
   if (misconfigured_) return SweepEnd::misconfigured;
   if (end == JobsEnd::interrupted) return SweepEnd::interrupted;
   return stopped_ || end == JobsEnd::stopped ? SweepEnd::stopped : SweepEnd::done;
+}
+
+// After a kill -9 of the sweep, its trainings get SIGTERM and still save. A run that started
+// meanwhile would find its folder locked, and count as failed. Returns false on request to stop.
+bool Sweep::wait_for_orphans(const std::vector<SweepJob>& jobs, runtime::StopRequests& stop) const {
+  for (const SweepJob& job : jobs) {
+    const std::filesystem::path output = folder_.output(job.run);
+    if (!is_locked(output)) continue;
+    say_(fmt::format("run {}: waits for the end of another training in {}", job.run,
+                     output.string()));
+    for (double waited = 0; is_locked(output); waited += kPauseSeconds) {
+      if (waited >= training_.patience_s)
+        throw CheckpointError(fmt::format(
+            "run {}: another training writes to {}: wait for its end, then give the command again",
+            job.run, output.string()));
+      if (stop.wait(kPauseSeconds)) return false;
+    }
+  }
+  return true;
 }
 
 // trainer.output and trainer.resume come last, so that they hold whatever the other words say.
@@ -81,9 +111,9 @@ SweepJob Sweep::job(std::size_t run, std::int64_t rung) const {
 }
 
 // A run that a stop ended, by its save or before its first step, has nothing to be recorded.
-bool Sweep::finish(const EndedJob& ended, std::int64_t steps, bool stopping) {
+bool Sweep::finish(const EndedJob& ended, std::int64_t steps) {
   const std::size_t run = ended.job.run;
-  if (ended.code == exit_stopped || (stopping && ended.code > 128)) {
+  if (ended.code == exit_stopped || (ended.asked && ended.code > 128)) {
     stopped_ = true;
     say_(fmt::format("run {}: stopped", run));
     return true;

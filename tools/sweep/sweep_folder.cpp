@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kSweepFile = "sweep.json";
+
 /// Returns the text of a file, or nothing if there is none.
 std::optional<std::string> text_if_there(const fs::path& file) try {
   return read_file(file);
@@ -29,10 +31,16 @@ std::optional<std::string> text_if_there(const fs::path& file) try {
   return std::nullopt;
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-  if (!atomic_write(file, text))
-    throw ConfigError(
-        fmt::format("--output: can't write {}: {}", file.string(), why_unwritable(file)));
+/// Returns true for what a sweep leaves that was killed before its sweep.json was complete.
+bool is_beginning(const std::string& name) {
+  return name == kSweepLock || (name.starts_with("sweep.json.") && name.ends_with(".partial"));
+}
+
+bool holds_others_files(const fs::path& folder) {
+  std::error_code error;
+  return std::ranges::any_of(fs::directory_iterator(folder, error), [](const auto& entry) {
+    return !is_beginning(entry.path().filename().string());
+  });
 }
 
 std::optional<double> metric_value(const ValidationRecord& record, const std::string& metric) {
@@ -46,32 +54,52 @@ std::optional<double> metric_value(const ValidationRecord& record, const std::st
 
 std::string SweepFolder::name(std::size_t run) { return fmt::format("run-{:03}", run); }
 
-void SweepFolder::open(SweepPlan& plan) const {
-  const fs::path file = path_ / "sweep.json";
-  std::error_code error;
-  if (const auto text = text_if_there(file)) {
-    const SweepPlan saved = parse_sweep(*text, file.string());
-    if (const auto lines = sweep_differences(saved, plan); !lines.empty())
-      throw ConfigError(
-          fmt::format("{} holds another sweep. Continue it with the same settings, or name another "
-                      "folder by --output. What differs:\n  {}",
-                      path_.string(), fmt::join(lines, "\n  ")));
-    std::ranges::copy(saved.points, plan.points.begin());
-    if (saved.points.size() == plan.points.size()) return;
-  } else if (fs::exists(path_, error) && !fs::is_empty(path_, error)) {
+std::optional<SweepPlan> SweepFolder::saved() const {
+  const fs::path file = path_ / kSweepFile;
+  const auto text = text_if_there(file);
+  return text ? std::optional(parse_sweep(*text, file.string())) : std::nullopt;
+}
+
+bool SweepFolder::holds(const SweepPlan& plan) const {
+  const std::optional<SweepPlan> before = saved();
+  if (!before) {
+    if (!holds_others_files(path_)) return false;
     throw ConfigError(
         fmt::format("--output: {} is no sweep, as it has no sweep.json, and it is not empty: name "
                     "a new folder",
                     path_.string()));
   }
-  fs::create_directories(path_, error);
-  write_text(file, sweep_json(plan));
+  if (const auto lines = sweep_differences(*before, plan); !lines.empty())
+    throw ConfigError(
+        fmt::format("{} holds another sweep. Continue it with the same settings, or name another "
+                    "folder by --output. What differs:\n  {}",
+                    path_.string(), fmt::join(lines, "\n  ")));
+  return before->points.size() == plan.points.size();
 }
 
-void SweepFolder::record(std::size_t run, const RunEnd& end) const {
-  const nlohmann::ordered_json json{{"code", end.code}, {"steps", end.steps}, {"error", end.error}};
-  write_text(end_file(run),
-             json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+void SweepFolder::open(const SweepPlan& plan) const {
+  if (holds(plan)) return;
+  std::error_code error;
+  fs::create_directories(path_, error);
+  try {
+    write_durably(path_ / kSweepFile, sweep_json(plan));
+  } catch (const FileError& failed) {
+    throw ConfigError(fmt::format("--output: {}", failed.what()));
+  }
+}
+
+void SweepFolder::record(std::size_t run, const RunEnd& now) const {
+  std::int64_t done = 0;
+  if (const auto before = end(run); before && now.code != exit_done)
+    done = before->code == exit_done ? before->steps : before->done;
+  write_end(run, {now.code, now.steps, now.error, done});
+}
+
+void SweepFolder::write_end(std::size_t run, const RunEnd& end) const {
+  const nlohmann::ordered_json json{
+      {"code", end.code}, {"steps", end.steps}, {"error", end.error}, {"done", end.done}};
+  write_durably(end_file(run),
+                json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
 }
 
 std::optional<int> SweepFolder::code(std::size_t run) const {
@@ -80,8 +108,12 @@ std::optional<int> SweepFolder::code(std::size_t run) const {
 }
 
 void SweepFolder::forget_failure(std::size_t run) const {
+  const auto ended = end(run);
+  if (!ended || ended->code == exit_done) return;
   std::error_code error;
-  if (const auto ended = end(run); ended && ended->code != exit_done)
+  if (ended->done > 0)
+    write_end(run, {.code = exit_done, .steps = ended->done});
+  else
     fs::remove(end_file(run), error);
 }
 
@@ -91,7 +123,7 @@ std::optional<RunEnd> SweepFolder::end(std::size_t run) const {
   try {
     const auto json = nlohmann::json::parse(*text);
     return RunEnd{json.at("code").get<int>(), json.at("steps").get<std::int64_t>(),
-                  json.at("error").get<std::string>()};
+                  json.at("error").get<std::string>(), json.at("done").get<std::int64_t>()};
   } catch (const nlohmann::json::exception& error) {
     throw ConfigError(fmt::format("{} can't be read: {}. Remove it to train the run again",
                                   end_file(run).string(), error.what()));
@@ -115,11 +147,12 @@ RunResult SweepFolder::result(std::size_t run, const std::string& metric,
     }
   }
   if (!ended) return result;
-  if (ended->code != exit_done) {
-    result.state = RunState::failed;
-    result.error = ended->error;
+  const bool failed = ended->code != exit_done;
+  if ((failed ? ended->done : ended->steps) >= steps) {
+    result.state = RunState::done;
   } else {
-    result.state = ended->steps >= steps ? RunState::done : RunState::paused;
+    result.state = failed ? RunState::failed : RunState::paused;
+    result.error = ended->error;
   }
   return result;
 }

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "tools/sweep/sweep_plan.h"
 
@@ -23,6 +25,7 @@ struct RunEnd {
   int code = 0;            // the exit code of the training
   std::int64_t steps = 0;  // the steps that it was to reach
   std::string error = {};
+  std::int64_t done = 0;  // of a failure, the steps of the last rung that it had reached before
 };
 
 /// A RunResult holds what is known of a run.
@@ -34,16 +37,23 @@ struct RunResult {
   std::string error = {};  // of a failed run
 };
 
+/// The lock of a sweep's folder, beside sweep.json.
+inline constexpr std::string_view kSweepLock = ".sweep";
+
 /// The folder of a sweep: sweep.json, and for run 7 the output folder run-007, its log run-007.log
 /// and, once its process has ended by itself, run-007.json.
 class SweepFolder {
  public:
   explicit SweepFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Begins or continues a sweep: writes sweep.json, or compares the one that is there. `plan` gets
-  /// the points that are stored. ConfigError if the command differs, if the folder holds something
-  /// else, or can't be written.
-  void open(SweepPlan& plan) const;
+  /// Returns what sweep.json holds, or nothing if there is none. ConfigError if it is no sweep.
+  std::optional<SweepPlan> saved() const;
+  /// Returns true if the folder holds this sweep with all its runs, and false if it is to be begun
+  /// or to grow. ConfigError if it holds another sweep or something else. It changes nothing.
+  [[nodiscard]] bool holds(const SweepPlan& plan) const;
+  /// Begins or continues a sweep: writes sweep.json, unless the folder holds the sweep. The caller
+  /// has the folder's lock. ConfigError as by holds(), or if it can't be written.
+  void open(const SweepPlan& plan) const;
 
   const std::filesystem::path& path() const { return path_; }
   /// Runs are numbered from 1.
@@ -55,10 +65,12 @@ class SweepFolder {
   void record(std::size_t run, const RunEnd& end) const;
   /// Returns the exit code of a run whose process has ended by itself.
   std::optional<int> code(std::size_t run) const;
-  /// Forgets that a run failed, so that it is tried again.
+  /// Forgets that a run failed, so that it is tried again, from the rung in which it failed.
+  /// FileError.
   void forget_failure(std::size_t run) const;
 
-  /// Reads a run's result. A run counts as done if it was to reach at least `steps`, and has.
+  /// Reads a run's result. A run counts as done if it was to reach at least `steps`, and has, also
+  /// if it failed in a later rung.
   /// Validations after `steps` do not count, so that a rung is judged alike whenever it is asked
   /// for.
   RunResult result(std::size_t run, const std::string& metric, std::int64_t steps) const;
@@ -66,6 +78,7 @@ class SweepFolder {
  private:
   std::filesystem::path end_file(std::size_t run) const { return path_ / (name(run) + ".json"); }
   std::optional<RunEnd> end(std::size_t run) const;
+  void write_end(std::size_t run, const RunEnd& end) const;
 
   std::filesystem::path path_;
 };

@@ -53,6 +53,14 @@ std::vector<std::size_t> ranked_runs(const SweepOutcome& outcome) {
   return order;
 }
 
+std::optional<std::size_t> best_run(const SweepOutcome& outcome) {
+  const std::vector<std::size_t> order = ranked_runs(outcome);
+  if (order.empty()) return std::nullopt;
+  const RunResult& first = outcome.runs[order.front()].result;
+  const bool counts = first.best && first.state != RunState::failed;
+  return counts ? std::optional(order.front()) : std::nullopt;
+}
+
 std::vector<std::string> short_keys(const SweepPlan& plan) {
   const auto leaf = [](const std::string& key) { return key.substr(key.find('.') + 1); };
   std::vector<std::string> names;
@@ -120,9 +128,8 @@ std::string sweep_table(const SweepOutcome& outcome, std::size_t columns) {
     row.push_back(state_text(result));
   }
   std::string text = table_text(rows, columns) + errors_text(outcome, order);
-  if (const SweptRun& best = outcome.runs[order.front()];
-      best.result.best && best.result.state != RunState::failed)
-    text += fmt::format("best: {}/BEST\n", shell_word(best.output));
+  if (const auto best = best_run(outcome))
+    text += fmt::format("best: {}/BEST\n", shell_word(outcome.runs[*best].output));
   return text;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct SweepOutcome {
 /// Returns the places of the runs in `runs`, those with the lowest metric first; of equal ones the
 /// first. Runs without a metric follow, and failed ones are last.
 [[nodiscard]] std::vector<std::size_t> ranked_runs(const SweepOutcome& outcome);
+
+/// Returns the place of the best run in `runs`; nothing if each run has failed or has no metric.
+[[nodiscard]] std::optional<std::size_t> best_run(const SweepOutcome& outcome);
 
 /// Returns short names of the keys: what follows the section, if no other key has that name.
 [[nodiscard]] std::vector<std::string> short_keys(const SweepPlan& plan);

@@ -63,12 +63,12 @@ std::string headline_text(const SweepOutcome& outcome) {
   if (const auto n = count(RunState::failed)) text += fmt::format(", {} failed", n);
   if (const auto n = count(RunState::begun)) text += fmt::format(", {} begun", n);
   if (const auto n = count(RunState::waiting)) text += fmt::format(", {} waiting", n);
-  const SweptRun& best = outcome.runs[ranked_runs(outcome).front()];
-  if (best.result.best)
-    text += fmt::format("; best is run {} with {}: {}", best.number,
-                        result_text(outcome.plan, best.result),
-                        settings_text(outcome.plan, best.number));
-  return text;
+  const auto place = best_run(outcome);
+  if (!place) return text;
+  const SweptRun& best = outcome.runs[*place];
+  return text + fmt::format("; best is run {} with {}: {}", best.number,
+                            result_text(outcome.plan, best.result),
+                            settings_text(outcome.plan, best.number));
 }
 
 /// Returns the text of each run that the script shows beside the pointer.

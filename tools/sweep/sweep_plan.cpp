@@ -1,6 +1,7 @@
 #include "tools/sweep/sweep_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -39,6 +40,9 @@ SweepPlan plan_of_json(const PlanJson& json) {
   json.at("points").get_to(plan.points);
   for (const SweepPoint& point : plan.points)
     if (point.size() != plan.axes.size()) throw ConfigError("a point has another number of values");
+  json.at("configurations").get_to(plan.configurations);
+  if (plan.configurations.size() != plan.points.size())
+    throw ConfigError("it has not one configuration for each point");
   return plan;
 }
 
@@ -74,6 +78,28 @@ void compare_maps(const configs::FlatConfig& before, const configs::FlatConfig& 
     found.compare(key, value_or_nothing(before, key), value_or_nothing(now, key));
 }
 
+bool same_axes(const SweepPlan& one, const SweepPlan& other) {
+  return std::ranges::equal(one.axes, other.axes, [](const SweepAxis& a, const SweepAxis& b) {
+    return a.key == b.key && a.written == b.written;
+  });
+}
+
+/// Compares the runs of two sweeps with the same settings.
+void compare_runs(const SweepPlan& saved, const SweepPlan& asked, Differences& found) {
+  if (saved.points.size() > asked.points.size() ||
+      (!saved.random && saved.points.size() != asked.points.size()))
+    found.compare("the number of runs", saved.points.size(), asked.points.size());
+  const std::size_t both = std::min(saved.points.size(), asked.points.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    found.compare(fmt::format("the values of run {}", i + 1),
+                  fmt::format("{}", fmt::join(saved.points[i], " ")),
+                  fmt::format("{}", fmt::join(asked.points[i], " ")));
+    found.compare(
+        fmt::format("the hash of run {}'s configuration, which follows from its values", i + 1),
+        saved.configurations[i], asked.configurations[i]);
+  }
+}
+
 }  // namespace
 
 std::string sweep_json(const SweepPlan& plan) {
@@ -85,7 +111,8 @@ std::string sweep_json(const SweepPlan& plan) {
                       {"halving", plan.halving.factor},
                       {"min_steps", plan.halving.min_steps},
                       {"config", plan.shared},
-                      {"points", plan.points}};
+                      {"points", plan.points},
+                      {"configurations", plan.configurations}};
   return json.dump(1, ' ', false, PlanJson::error_handler_t::replace) + '\n';
 }
 
@@ -127,7 +154,15 @@ std::vector<std::string> sweep_differences(const SweepPlan& saved, const SweepPl
   for (const auto& [key, text] : now) shared.erase(key);
   for (const auto& [key, text] : before) shared_now.erase(key);
   compare_maps(shared, shared_now, found);
+  if (found.lines.empty()) compare_runs(saved, asked, found);
   return found.lines;
+}
+
+void keep_points(const SweepPlan& saved, SweepPlan& plan) {
+  if (!saved.random || !plan.random || saved.seed != plan.seed || !same_axes(saved, plan) ||
+      saved.points.size() > plan.points.size())
+    return;
+  std::ranges::copy(saved.points, plan.points.begin());
 }
 
 }  // namespace penstock::tools

@@ -18,7 +18,8 @@
 // are therefore the points of N, and none comes twice.
 //
 // Real numbers are rounded, which also hides differences between mathematical libraries: to 4
-// digits on a logarithmic range, to 6 on a linear one. They stay within the range.
+// digits on a logarithmic range, to 6 on a linear one, and to more where these would leave fewer
+// than 100 steps of the range. They stay within the range.
 
 namespace penstock::tools {
 namespace {
@@ -56,12 +57,22 @@ std::uint64_t random_bits(std::uint64_t seed, std::int64_t number, const std::st
 /// Returns a number from 0 to below 1 from 64 random bits.
 double unit_number(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
+/// Returns how many digits the numbers of a range have: `least`, or as many as divide it into 100
+/// equal steps.
+int digits_of_range(const SweepAxis& axis, int least) {
+  const double largest = std::max(std::abs(axis.low), std::abs(axis.high));
+  const double before = std::floor(std::log10(largest)) + 1;
+  const double after = std::ceil(2 - std::log10(axis.high - axis.low));
+  return std::clamp(static_cast<int>(before + after), least, 17);
+}
+
 std::string drawn_real(const SweepAxis& axis, double unit) {
   const double low = axis.logarithmic ? std::log(axis.low) : axis.low;
   const double high = axis.logarithmic ? std::log(axis.high) : axis.high;
   const double value = low + unit * (high - low);
+  const int digits = digits_of_range(axis, axis.logarithmic ? 4 : 6);
   const std::string text =
-      axis.logarithmic ? fmt::format("{:.4g}", std::exp(value)) : fmt::format("{:.6g}", value);
+      fmt::format("{:.{}g}", axis.logarithmic ? std::exp(value) : value, digits);
   const double rounded = std::strtod(text.c_str(), nullptr);
   const double inside = std::clamp(rounded, axis.low, axis.high);
   return inside == rounded ? text : fmt::format("{}", inside);

@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "configs/flatten.h"
 #include "configs/load.h"
+#include "configs/named_keys.h"
 #include "layers/models/families.h"
+#include "runtime/data/index/stream_hash.h"
 
 namespace penstock::tools {
 namespace {
@@ -40,8 +42,23 @@ void check_axes(const std::vector<SweepAxis>& axes, const SweepRequest& request)
   }
 }
 
+/// Raises ConfigError for a key of all runs that the sweep sets for each, or that is swept.
+void check_words(const CheckedSweep& sweep) {
+  for (const std::string& word : sweep.words) {
+    if (names_file(word)) continue;
+    const std::string key = configs::current_name(word.substr(0, word.find('=')));
+    if (key == "trainer.output" || key == "trainer.resume")
+      throw ConfigError(fmt::format(
+          "{}: a sweep sets {} for each run: leave it out, and name the sweep's folder by --output",
+          word, key));
+    if (std::ranges::find(sweep.plan.axes, key, &SweepAxis::key) != sweep.plan.axes.end())
+      throw ConfigError(
+          fmt::format("{} is given with one value and with several: leave {} out", key, word));
+  }
+}
+
 /// Raises ConfigError for what no run of a sweep may have.
-void check_config(const configs::Config& config) {
+void check_config(const configs::Config& config, const HalvingOptions& halving) {
   if (config.data.validation.empty())
     throw ConfigError(
         "a sweep compares its runs by their validations: set data.validation, such as "
@@ -50,6 +67,11 @@ void check_config(const configs::Config& config) {
     throw ConfigError(
         "a sweep compares its runs by their validations, and trainer.validate_every is -1, which "
         "means none");
+  if (halving.factor > 0 && config.trainer.early_stopping_patience > 0)
+    throw ConfigError(fmt::format(
+        "--halving validates each run once more at the end of each rung, which "
+        "trainer.early_stopping_patience = {} would count: set trainer.early_stopping_patience=0",
+        config.trainer.early_stopping_patience));
   if (!config.trainer.mirror.empty())
     throw ConfigError(
         "trainer.mirror would take the checkpoints of all runs: leave it empty, and copy the best "
@@ -82,17 +104,23 @@ configs::Config config_of_run(const CheckedSweep& sweep, std::size_t i) {
   }
 }
 
-/// Returns the keys that all runs share, without those that have no effect on their results.
-configs::FlatConfig shared_keys(const configs::Config& config, const SweepPlan& plan) {
-  configs::FlatConfig shared = configs::flatten(config);
-  for (const std::string_view key : kOwnKeys) shared.erase(std::string(key));
-  for (const SweepAxis& axis : plan.axes) shared.erase(axis.key);
-  return shared;
+/// Returns the keys of a run, without those that the sweep sets or compares by itself.
+configs::FlatConfig keys_of_run(const configs::Config& config) {
+  configs::FlatConfig keys = configs::flatten(config);
+  for (const std::string_view key : kOwnKeys) keys.erase(std::string(key));
+  return keys;
+}
+
+/// Returns 16 hexadecimal digits that depend on all keys of a run.
+std::string hash_of_keys(const configs::FlatConfig& keys) {
+  std::string text;
+  for (const auto& [key, value] : keys) text += fmt::format("{}={}\n", key, value);
+  return fmt::format("{:016x}", runtime::hash_of(text));
 }
 
 }  // namespace
 
-CheckedSweep check_sweep(const SweepRequest& request) {
+CheckedSweep check_sweep(const SweepRequest& request, const std::optional<SweepPlan>& saved) {
   CheckedSweep sweep;
   for (const std::string& word : request.recipe.words) {
     if (auto axis = names_file(word) ? std::nullopt : parse_axis(word))
@@ -101,19 +129,24 @@ CheckedSweep check_sweep(const SweepRequest& request) {
       sweep.words.push_back(word);
   }
   check_axes(sweep.plan.axes, request);
+  check_words(sweep);
   sweep.plan.random = request.runs > 0;
   sweep.plan.seed = request.seed;
   sweep.plan.halving = request.halving;
   sweep.plan.points = sweep.plan.random ? random_points(sweep.plan.axes, request.runs, request.seed)
                                         : grid_points(sweep.plan.axes);
+  if (saved) keep_points(*saved, sweep.plan);
   if (!request.metric.empty()) sweep.words.push_back("trainer.best_metric=" + request.metric);
   for (std::size_t i = 0; i < sweep.plan.points.size(); ++i) {
     const configs::Config config = config_of_run(sweep, i);
-    check_config(config);
+    check_config(config, request.halving);
     sweep.steps.push_back(config.trainer.steps);
+    const configs::FlatConfig keys = keys_of_run(config);
+    sweep.plan.configurations.push_back(hash_of_keys(keys));
     if (i > 0) continue;
     sweep.plan.metric = config.trainer.best_metric;
-    sweep.plan.shared = shared_keys(config, sweep.plan);
+    sweep.plan.shared = keys;
+    for (const SweepAxis& axis : sweep.plan.axes) sweep.plan.shared.erase(axis.key);
   }
   return sweep;
 }

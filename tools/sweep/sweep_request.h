@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,9 @@ struct CheckedSweep {
 };
 
 /// Draws the points of a sweep and loads the configuration of each, so that a wrong key, value or
-/// contradiction ends the sweep before anything starts. ConfigError names the run.
-[[nodiscard]] CheckedSweep check_sweep(const SweepRequest& request);
+/// contradiction ends the sweep before anything starts. A random search takes the points of the
+/// sweep that it continues from `saved`. ConfigError names the run.
+[[nodiscard]] CheckedSweep check_sweep(const SweepRequest& request,
+                                       const std::optional<SweepPlan>& saved = {});
 
 }  // namespace penstock::tools

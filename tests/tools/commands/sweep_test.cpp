@@ -7,8 +7,10 @@
 #include <sstream>
 #include <thread>
 
+#include "runtime/checkpoint/output_lock.h"
 #include "runtime/supervisor/child_process.h"
 #include "tests/support/runtime/training_folder.h"
+#include "tools/sweep/sweep_folder.h"
 
 namespace penstock::tools {
 namespace {
@@ -82,7 +84,7 @@ TEST_F(SweepCommand, GrowsByNewRunsAlone) {
 }
 
 TEST_F(SweepCommand, AnotherSweepIsRefused) {
-  ASSERT_EQ(sweep({"trainer.seed=1,2", "--show"}).code, 0);
+  ASSERT_EQ(sweep({"trainer.seed=1,2", "--slurm"}).code, 0);
   const auto other = sweep({"trainer.seed=1,2", "optimizer.learning_rate=0.5"});
   EXPECT_EQ(other.code, 2);
   EXPECT_NE(other.err.find("\n  optimizer.learning_rate: "), std::string::npos) << other.err;
@@ -104,6 +106,39 @@ TEST_F(SweepCommand, OptionsWithoutEffectAreRefused) {
     EXPECT_NE(outcome.err.find(option), std::string::npos) << outcome.err;
   }
   EXPECT_FALSE(std::filesystem::exists(in("")));
+}
+
+TEST_F(SweepCommand, ShowChangesNoSweep) {
+  EXPECT_EQ(sweep({"trainer.seed=1,2", "--show"}).code, 2);
+  EXPECT_FALSE(std::filesystem::exists(in("")));
+  ASSERT_EQ(sweep({"trainer.seed=1..9", "--runs", "1", "--slurm"}).code, 0);
+  const std::string before = test::read_file(in("sweep.json"));
+  const auto shown = sweep({"trainer.seed=1..9", "--runs", "2", "--show"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_EQ(rows().size(), 1u);
+  EXPECT_EQ(test::read_file(in("sweep.json")), before);
+  for (const char* option : {"--show", "--slurm"})
+    EXPECT_EQ(sweep({"trainer.seed=1..9", "--runs", "1", "--retry", option}).code, 2) << option;
+}
+
+TEST_F(SweepCommand, ALockedFolderStaysAsItIs) {
+  ASSERT_EQ(sweep({"trainer.seed=1..9", "--runs", "1", "--slurm"}).code, 0);
+  const std::string before = test::read_file(in("sweep.json"));
+  test::write_file(in("run-001.json"), R"({"code":1,"steps":6,"error":"","done":0})");
+  const runtime::OutputLock lock(in(""), kSweepLock);
+  const auto outcome = sweep({"trainer.seed=1..9", "--runs", "2", "--retry"});
+  EXPECT_EQ(outcome.code, 4) << outcome.err;
+  EXPECT_EQ(test::read_file(in("sweep.json")), before);
+  EXPECT_TRUE(std::filesystem::exists(in("run-001.json"))) << "its failure was forgotten";
+}
+
+TEST_F(SweepCommand, ATaskForgetsItsOwnFailure) {
+  ASSERT_EQ(sweep({"trainer.seed=1,2", "--slurm"}).code, 0);
+  for (const char* name : {"run-001.json", "run-002.json"})
+    test::write_file(in(name), R"({"code":1,"steps":6,"error":"","done":0})");
+  EXPECT_EQ(sweep({"trainer.seed=1,2", "--only", "1"}).code, 1);
+  EXPECT_EQ(sweep({"trainer.seed=1,2", "--only", "1", "--retry"}).code, 0);
+  EXPECT_EQ(sweep({"trainer.seed=1,2", "--only", "2"}).code, 1) << "run 2 stays failed";
 }
 
 TEST_F(SweepCommand, AFailureStopsNoOther) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/support/system/temporary_folder.h"
@@ -115,6 +116,38 @@ TEST(DevicesOfPlace, AreSharedEqually) {
   EXPECT_EQ(devices_of_place("0", 1, 2), "") << "too few: all runs see what there is";
   EXPECT_EQ(devices_of_place("0,1", 0, 1), "") << "one run has all";
   EXPECT_EQ(devices_of_place("", 0, 2), "");
+}
+
+// The observer can't write, for one. The other job still ends by a save.
+TEST_F(JobRunner, AnErrorOfTheObserverStopsTheOthers) {
+  add("trap 'touch " + in("saved") + "; exit 85' TERM; touch " + in("up") +
+      "; while true; do sleep 0.01; done");
+  add("while ! [ -e " + in("up") + " ]; do sleep 0.01; done");
+  add("touch " + in("never"));
+  runtime::StopRequests stop({});
+  std::vector<bool> asked;
+  const auto fault = test::message_of<std::runtime_error>([&] {
+    (void)run_jobs(jobs_, 2, stop,
+                   {.started = [](const SweepJob&) {},
+                    .ended = [&](const EndedJob& ended) -> bool {
+                      asked.push_back(ended.asked);
+                      throw std::runtime_error("full at " + std::to_string(ended.job.run));
+                    }});
+  });
+  EXPECT_EQ(fault, "full at 2");
+  EXPECT_EQ(asked, (std::vector{false, true}));
+  EXPECT_TRUE(std::filesystem::exists(in("saved")));
+  EXPECT_FALSE(std::filesystem::exists(in("never")));
+}
+
+TEST_F(JobRunner, AJobThatCantStartStopsTheOthers) {
+  add("trap 'touch " + in("saved") + "; exit 85' TERM; touch " + in("up") +
+      "; while true; do sleep 0.01; done");
+  add("while ! [ -e " + in("up") + " ]; do sleep 0.01; done");
+  add("true");
+  jobs_[2].log = in("no-folder/log");
+  EXPECT_THROW((void)run(2), std::runtime_error);
+  EXPECT_TRUE(std::filesystem::exists(in("saved")));
 }
 
 }  // namespace

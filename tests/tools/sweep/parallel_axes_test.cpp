@@ -77,5 +77,14 @@ TEST(ParallelAxesHtml, ValuesAreTexts) {
   EXPECT_NE(html.find("&lt;b&gt;"), std::string::npos);
 }
 
+TEST(ParallelAxesHtml, AFailedRunIsNotTheBest) {
+  SweepOutcome outcome = outcome_of({"trainer.seed=1,2"}, {{"1"}, {"2"}}, {0.3, 0.2});
+  EXPECT_NE(parallel_axes_html(outcome).find("best run"), std::string::npos);
+  for (SweptRun& run : outcome.runs) run.result.state = RunState::failed;
+  const std::string html = parallel_axes_html(outcome);
+  EXPECT_EQ(count(html, "<g class=\"run rest dashed\" data-run"), 2u);
+  EXPECT_EQ(html.find("best"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace penstock::tools

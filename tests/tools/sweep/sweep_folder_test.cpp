@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file_handle.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::tools {
@@ -12,6 +13,7 @@ SweepPlan plan_of(std::vector<SweepPoint> points) {
   SweepPlan plan{.random = true};
   plan.axes = {*parse_axis("optimizer.learning_rate=1e-4..1e-2@log")};
   plan.points = std::move(points);
+  plan.configurations.assign(plan.points.size(), "c");
   return plan;
 }
 
@@ -34,13 +36,61 @@ class SweepFolderTest : public testing::Test {
   SweepFolder folder_{temporary_.path() / "sweep"};
 };
 
-TEST_F(SweepFolderTest, KeepsThePointsThatAreStored) {
-  SweepPlan plan = plan_of({{"1e-3"}});
-  folder_.open(plan);
-  SweepPlan grown = plan_of({{"0.001"}, {"2e-3"}});
+TEST_F(SweepFolderTest, GrowsOnceItIsOpened) {
+  EXPECT_FALSE(folder_.saved());
+  folder_.open(plan_of({{"1e-3"}}));
+  const SweepPlan grown = plan_of({{"1e-3"}, {"2e-3"}});
+  EXPECT_FALSE(folder_.holds(grown));
+  EXPECT_EQ(folder_.saved()->points.size(), 1u);
   folder_.open(grown);
-  EXPECT_EQ(grown.points, (std::vector<SweepPoint>{{"1e-3"}, {"2e-3"}}));
-  EXPECT_EQ(parse_sweep(test::read_file(sweep_file()), "").points, grown.points);
+  EXPECT_TRUE(folder_.holds(grown));
+  EXPECT_EQ(folder_.saved()->points, grown.points);
+}
+
+// A stranger's sweep.json may hold any points.
+TEST_F(SweepFolderTest, OtherPointsAreRefused) {
+  folder_.open(plan_of({{"1e-3"}, {"2e-3"}}));
+  EXPECT_THROW(folder_.open(plan_of({{"1e-3"}})), ConfigError) << "one point too many";
+  EXPECT_THROW(folder_.open(plan_of({{"1e-3"}, {"3e-3"}})), ConfigError) << "another value";
+  SweepPlan grid = plan_of({{"1"}, {"2"}});
+  grid.random = false;
+  grid.axes = {*parse_axis("trainer.seed=1,2")};
+  const auto fault_of = [&](const std::vector<SweepPoint>& points) {
+    SweepPlan stored = grid;
+    stored.points = points;
+    stored.configurations.assign(points.size(), "c");
+    test::write_file(sweep_file(), sweep_json(stored));
+    return test::message_of<ConfigError>([&] { folder_.open(grid); });
+  };
+  EXPECT_NE(fault_of({{"1"}, {"2"}, {"3"}}).find("the number of runs: 3, and now 2"),
+            std::string::npos);
+  EXPECT_NE(fault_of({{"1"}, {"7"}}).find("the values of run 2: 7, and now 2"), std::string::npos);
+}
+
+TEST_F(SweepFolderTest, BeginsAgainAfterAKill) {
+  std::filesystem::create_directories(folder_.path());
+  for (const char* name : {"sweep.json.partial", "sweep.json.77.partial", ".sweep"})
+    test::write_file(folder_.path() / name, "{");
+  const SweepPlan plan = plan_of({{"1e-3"}});
+  folder_.open(plan);
+  EXPECT_TRUE(folder_.holds(plan));
+}
+
+TEST_F(SweepFolderTest, AnUnwrittenEndIsAnError) {
+  EXPECT_THROW(folder_.record(1, {0, 3, ""}), FileError) << "there is no folder";
+}
+
+// The rung before was reached, so it is never trained again.
+TEST_F(SweepFolderTest, AFailureLeavesEarlierRungsDone) {
+  folder_.open(plan_of({{"1e-3"}}));
+  folder_.record(1, {0, 3, ""});
+  for (int tries = 0; tries < 2; ++tries) folder_.record(1, {1, 5, "it broke"});
+  EXPECT_EQ(folder_.result(1, "wer", 3).state, RunState::done);
+  EXPECT_EQ(folder_.result(1, "wer", 5).state, RunState::failed);
+  EXPECT_EQ(folder_.result(1, "wer", 9).state, RunState::failed);
+  folder_.forget_failure(1);
+  EXPECT_EQ(folder_.result(1, "wer", 3).state, RunState::done);
+  EXPECT_EQ(folder_.result(1, "wer", 5).state, RunState::paused);
 }
 
 TEST_F(SweepFolderTest, OtherSweepsAreRefused) {

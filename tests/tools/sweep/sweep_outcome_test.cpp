@@ -67,5 +67,15 @@ TEST(MetricText, LossesAreNoShares) {
   EXPECT_EQ(result_text({.metric = "loss"}, {}), "no finite loss");
 }
 
+TEST(BestRun, IsNoFailedOne) {
+  SweepOutcome outcome = some_outcome();
+  EXPECT_EQ(best_run(outcome), 2u);
+  for (SweptRun& run : outcome.runs) run.result.state = RunState::failed;
+  EXPECT_FALSE(best_run(outcome));
+  EXPECT_EQ(sweep_table(outcome, 80).find("best: "), std::string::npos);
+  outcome.runs = {{1, "run-001", {RunState::done}}};
+  EXPECT_FALSE(best_run(outcome)) << "without a metric";
+}
+
 }  // namespace
 }  // namespace penstock::tools

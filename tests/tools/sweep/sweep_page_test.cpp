@@ -35,19 +35,45 @@ TEST(SweepPage, ShowsDrawingTableAndTips) {
   EXPECT_EQ(data_in(page)["runs"][0], "run 1: WER 25.00 % at step 4\nalphabet a");
 }
 
-// Whatever a value, a folder or an error holds, it is text: nothing is loaded, no place is filled.
+std::size_t count_text(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+// Whatever a value, a folder or an error holds, it is text: it makes no element, and no place of
+// the page is filled by it. The folder is in the title and the heading, the value in the table, the
+// headline and the data, the error in the table.
 TEST(SweepPage, TextsAreHarmless) {
-  const std::string hostile = "</script><script>x()</script>{{sections}}{{data}}\xff";
-  const std::string page = sweep_page(page_outcome(hostile));
-  EXPECT_EQ(page.find("<script>x()"), std::string::npos);
-  EXPECT_EQ(page.find("{{sections}}</"), std::string::npos);
-  EXPECT_NE(data_in(page)["runs"][0].get<std::string>().find("{{data}}"), std::string::npos);
-  for (const char* outside : {"http://", "https://", "src=", "@import"})
-    EXPECT_EQ(sweep_page(page_outcome("a")).find(outside),
-              std::string(outside) == "http://"
-                  ? sweep_page(page_outcome("a")).find("http://www.w3")
-                  : std::string::npos)
-        << outside;
+  const std::string places = "{{title}}{{style}}{{script}}{{body}}{{sections}}{{data}}";
+  const std::string page = sweep_page(page_outcome("</script><script>x()</script>" + places));
+  const std::string plain = sweep_page(page_outcome("a"));
+  for (const char* part : {"<script", "</script", "<section", "<h1", "<table", "<style"})
+    EXPECT_EQ(count_text(page, part), count_text(plain, part)) << part;
+  EXPECT_EQ(data_in(page)["runs"][0],
+            "run 1: WER 25.00 % at step 4\nalphabet </script><script>x()</script>" + places);
+  const std::size_t data = page.find("id=\"data\"");
+  EXPECT_EQ(page.substr(0, data).find("{{"), std::string::npos);
+  EXPECT_EQ(count_text(page, "&lt;script&gt;x()"), 5u);
+}
+
+TEST(SweepPage, BytesThatAreNoTextAreReplaced) {
+  const std::string page = sweep_page(page_outcome("a\xff"));
+  EXPECT_EQ(data_in(page)["runs"][0], "run 1: WER 25.00 % at step 4\nalphabet a\uFFFD");
+}
+
+TEST(SweepPage, LoadsNothing) {
+  const std::string page = sweep_page(page_outcome("a"));
+  for (const char* outside : {"https://", "src=", "@import", "url(", "<link"})
+    EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+  EXPECT_EQ(count_text(page, "http://"), count_text(page, "http://www.w3.org/"));
+}
+
+TEST(SweepPage, NamesNoFailedRunAsTheBest) {
+  SweepOutcome outcome = page_outcome("a");
+  outcome.runs[0].result.state = RunState::failed;
+  EXPECT_EQ(sweep_page(outcome).find("best is run"), std::string::npos);
 }
 
 TEST(SweepPage, NeedsNoMetric) {

@@ -114,5 +114,20 @@ TEST(RandomPoints, StayWhatTheyWere) {
                 {"0.001853", "4", "adamw"}, {"0.002068", "5", "sgd"}, {"0.001187", "2", "adamw"}}));
 }
 
+// Six digits would leave one number of this range.
+TEST(RandomPoints, NarrowRangesKeepTheirNumbers) {
+  for (const char* word :
+       {"a.a=1000000.2..1000000.9", "a.a=1000000.2..1000000.9@log", "a.a=-1000000.9..-1000000.2"}) {
+    const SweepAxis axis = *parse_axis(word);
+    std::set<std::string> values;
+    for (const SweepPoint& point : random_points(std::vector{axis}, 30, 1)) {
+      values.insert(point[0]);
+      EXPECT_GE(std::stod(point[0]), axis.low);
+      EXPECT_LE(std::stod(point[0]), axis.high);
+    }
+    EXPECT_GT(values.size(), 20u) << word;
+  }
+}
+
 }  // namespace
 }  // namespace penstock::tools

@@ -69,9 +69,49 @@ TEST(SweepRequest, KeysOfTheSweepAreRefused) {
             "trainer.output is the same for all runs of a sweep");
   EXPECT_EQ(fault_of(request_of({"trainer.seed=1,2", "trainer.seed=3,4"})),
             "trainer.seed is given twice");
+  EXPECT_EQ(fault_of(request_of({"trainer.seed=1,2", "trainer.seed=3"})),
+            "trainer.seed is given with one value and with several: leave trainer.seed=3 out");
+  for (const std::string key : {"trainer.output", "trainer.resume"})
+    EXPECT_EQ(fault_of(request_of({"trainer.seed=1,2", key + "=true"})),
+              key + "=true: a sweep sets " + key +
+                  " for each run: leave it out, and name the sweep's folder by --output");
   EXPECT_NE(fault_of(request_of({"trainer.seed=1,2", "trainer.mirror=s3://bucket/run"}))
                 .find("trainer.mirror would take the checkpoints of all runs"),
             std::string::npos);
+}
+
+TEST(SweepRequest, HalvingNeedsNoPatience) {
+  SweepRequest request = request_of({"trainer.seed=1,2,3,4", "trainer.early_stopping_patience=2"});
+  EXPECT_NO_THROW((void)check_sweep(request));
+  request.halving.factor = 2;
+  EXPECT_NE(fault_of(request).find("set trainer.early_stopping_patience=0"), std::string::npos);
+}
+
+// Layers are shared keys of run 1 alone, if the base is swept.
+TEST(SweepRequest, EachRunHasItsConfiguration) {
+  const auto configurations = [](const std::vector<std::string>& words) {
+    return check_sweep(request_of(words)).plan.configurations;
+  };
+  const auto before = configurations({"trainer.seed=1,2"});
+  ASSERT_EQ(before.size(), 2u);
+  EXPECT_NE(before[0], before[1]);
+  EXPECT_EQ(configurations({"trainer.seed=1,2"}), before);
+  EXPECT_EQ(configurations({"trainer.seed=2,1"})[0], before[1]);
+  EXPECT_NE(configurations({"trainer.seed=1,2", "model.hidden=16"})[1], before[1]);
+}
+
+TEST(SweepRequest, StoredPointsAreCheckedLikeNewOnes) {
+  SweepRequest request = request_of({"model.hidden=8..64"});
+  request.runs = 2;
+  SweepPlan saved = check_sweep(request).plan;
+  request.runs = 3;
+  saved.points[1] = {"17"};
+  EXPECT_EQ(check_sweep(request, saved).plan.points[1], SweepPoint{"17"});
+  EXPECT_NE(check_sweep(request, saved).plan.configurations[1], saved.configurations[1]);
+  saved.points[1] = {"0"};
+  const std::string fault =
+      test::message_of<ConfigError>([&] { (void)check_sweep(request, saved); });
+  EXPECT_EQ(fault.substr(0, 26), "run 2 of 3, model.hidden=0") << fault;
 }
 
 }  // namespace
