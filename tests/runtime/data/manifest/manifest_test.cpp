@@ -152,7 +152,7 @@ TEST_F(ManifestTest, DeepspeechJsonMustBeUncompressed) {
 }
 
 /// A bad first line is left out as any other is, where data.bad_utterances says so.
-TEST_F(ManifestTest, JsonIsReadOnAfterABadFirstLine) {
+TEST_F(ManifestTest, JsonIsReadAfterABadFirstLine) {
   for (const char* first : {"# made by hand", "[INFO] one line", "{"}) {
     Faults faults;
     const auto entries = read_manifest(
