@@ -39,10 +39,7 @@ class WrittenText {
   void add(std::string_view text) {
     ++fitted_.transcripts;
     const DecodedText decoded = decode_utf8(text);
-    if (decoded.wrong_byte) {
-      ++fitted_.not_utf8;
-      return;
-    }
+    if (decoded.wrong_byte) return;
     const std::u32string& all = decoded.characters;
     for (const char32_t c : Characters(all.begin(), all.end())) ++fitted_.characters[c];
     for (std::size_t i = 1; i + 1 < all.size(); ++i)

@@ -18,7 +18,6 @@ struct FittedText {
   configs::TextConfig text;
   std::map<char32_t, std::int64_t> characters;  // number of transcripts by written character
   std::int64_t transcripts = 0;
-  std::int64_t not_utf8 = 0;  // transcripts that are not UTF-8, which no setting fits
 };
 
 /// Changes `from`, which is of kind alphabet, such that every transcript can be encoded:
@@ -31,7 +30,8 @@ struct FittedText {
 ///   Otherwise they replace them, sorted by code point, with the space last.
 /// - remove: gets all other characters, in addition to the present ones.
 ///
-/// Makes two passes over the transcripts.
+/// Makes two passes over the transcripts. Those that are not UTF-8 are left out: no setting fits
+/// them, and readers of manifests refuse them.
 [[nodiscard]] FittedText fit_text(const EachText& each, const configs::TextConfig& from);
 
 /// Returns the overrides that turn `from` into `text`, quoted for a shell: "text.alphabet='абв '

@@ -58,9 +58,6 @@ std::string alphabet_text(const AlphabetOptions& options, const runtime::FittedT
                   counted(fitted.transcripts, "transcript"),
                   counted(std::ssize(fitted.characters), "character"),
                   output_line(runtime::describe_characters(fitted.characters, kShown)));
-  if (fitted.not_utf8 > 0)
-    text += fmt::format("{} not UTF-8: correct them\n",
-                        counted(fitted.not_utf8, "transcript is", "transcripts are"));
   return text + fmt::format("These overrides fit {}:\n  {}\n",
                             fitted.transcripts == 1 ? "it" : "all of them",
                             runtime::text_overrides(fitted.text, {}));
@@ -71,7 +68,6 @@ std::string alphabet_text(const AlphabetOptions& options, const runtime::FittedT
 std::string alphabet_json(const AlphabetOptions& options, const runtime::FittedText& fitted) {
   nlohmann::ordered_json json{{"manifests", options.manifests},
                               {"transcripts", fitted.transcripts},
-                              {"not_utf8", fitted.not_utf8},
                               {"characters", nlohmann::ordered_json::object()}};
   for (const auto& [character, transcripts] : fitted.characters)
     json["characters"][to_utf8({&character, 1})] = transcripts;

@@ -59,8 +59,7 @@ FileRange bytes_of(const std::filesystem::path& recording) {
   const std::filesystem::path& file = member ? member->tar : recording;
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status))
-    throw_unusable(recording, "no such file" + describe_missing_recording(file));
+  if (!std::filesystem::exists(status)) throw_unusable(recording, describe_missing_recording(file));
   if (std::filesystem::is_directory(status))
     throw_unusable(recording, "a folder, not an audio file");
   if (!std::filesystem::is_regular_file(status))

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <string>
 
+#include "runtime/data/manifest/excerpt.h"
+
 // Files often hold something else than their name says. A download that was refused leaves a page
 // of HTML under the name of the corpus, and a clone of Hugging Face's without Git LFS leaves
 // pointers of three lines. All readers ask here, so that each of them says the same. The first
@@ -77,18 +79,23 @@ std::string between(std::string_view text, std::string_view before, std::string_
   if (at == std::string_view::npos) return {};
   const std::size_t first = at + before.size(), end = text.find(after, first);
   if (end == std::string_view::npos) return {};
-  std::string found(text.substr(first, std::min<std::size_t>(end - first, 80)));
+  std::string found = excerpt(text.substr(first, end - first), 80);
   std::ranges::replace(found, '\n', ' ');
   return found;
 }
 
-/// Describes what a server answered instead of the file; "" if these are not such bytes.
-std::string describe_answer(std::string_view head) {
-  constexpr const char* kAdvice =
-      ", not the file: the server refused it, or the link is to a page. Download it again, by a "
-      "link to the file itself, with a token if it needs one";
-  const std::size_t first = std::min(head.find_first_not_of(" \t\r\n\xef\xbb\xbf"), head.size());
-  const std::string_view text = head.substr(first);
+constexpr const char* kAdvice =
+    ", not the file: the server refused it, or the link is to a page. Download it again, by a link "
+    "to the file itself, with a token if it needs one";
+
+/// Returns the bytes after a byte order mark and white space.
+std::string_view without_blank(std::string_view head) {
+  return head.substr(std::min(head.find_first_not_of(" \t\r\n\xef\xbb\xbf"), head.size()));
+}
+
+/// Describes a web page or XML; "" if these are not such bytes.
+std::string describe_page(std::string_view head) {
+  const std::string_view text = without_blank(head);
   std::string small(text.substr(0, 16));
   std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto named = [](const std::string& name) {
@@ -98,31 +105,53 @@ std::string describe_answer(std::string_view head) {
     return fmt::format("is a web page{}{}", named(between(text, "<title>", "</title>")), kAdvice);
   if (small.starts_with("<?xml"))
     return fmt::format("is XML{}{}", named(between(text, "<Code>", "</Code>")), kAdvice);
+  return {};
+}
+
+/// Describes a server's answer, a single short line that is the whole file; "" if these are not
+/// such bytes. Texts may begin as an answer does, and lines of JSON may have a key "error".
+std::string describe_answer(std::string_view head) {
+  constexpr std::size_t kLongest = 200;
+  std::string_view text = without_blank(head);
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  if (text.size() > kLongest || text.find('\n') != std::string_view::npos ||
+      text.find("\"audio_filepath\"") != std::string_view::npos)
+    return {};
   for (const std::string_view answer :
        {"Entry not found", "Repository not found", "Invalid username or password",
         "Invalid credentials", "{\"error\":"})
     if (text.starts_with(answer))
-      return fmt::format("is a server's answer ({}){}",
-                         text.substr(0, text.substr(0, 80).find('\n')), kAdvice);
+      return fmt::format("is a server's answer ({}){}", excerpt(text, 80), kAdvice);
   return {};
 }
 
-}  // namespace
-
-std::string describe_foreign(const std::filesystem::path& file, std::string_view head) {
+/// Describes the kinds of files that no text of an utterance can begin as.
+std::string describe_kind(const std::filesystem::path& file, std::string_view head) {
   if (head.starts_with("version https://git-lfs.github.com/spec/")) {
     const std::string bytes = between(head, "\nsize ", "\n");
     return fmt::format(
         "is a pointer of Git LFS, not the file{}: fetch it, by git lfs pull in its clone",
         bytes.empty() ? bytes : fmt::format(" of {} bytes", bytes));
   }
-  const std::string answer = describe_answer(head);
-  return answer.empty() ? describe(kForeign, file, head) : answer;
+  const std::string page = describe_page(head);
+  return page.empty() ? describe(kForeign, file, head) : page;
+}
+
+}  // namespace
+
+std::string describe_foreign(const std::filesystem::path& file, std::string_view head) {
+  const std::string kind = describe_kind(file, head);
+  return kind.empty() ? describe_answer(head) : kind;
 }
 
 std::string describe_no_text(const std::filesystem::path& file, std::string_view head) {
   const std::string foreign = describe_foreign(file, head);
   return foreign.empty() ? describe(kNoText, file, head) : foreign;
+}
+
+std::string describe_no_transcript(const std::filesystem::path& file, std::string_view head) {
+  const std::string kind = describe_kind(file, head);
+  return kind.empty() ? describe(kNoText, file, head) : kind;
 }
 
 }  // namespace penstock::runtime

@@ -20,4 +20,9 @@ inline constexpr std::size_t kForeignHead = 4096;
 [[nodiscard]] std::string describe_no_text(const std::filesystem::path& file,
                                            std::string_view head);
 
+/// Describes the same for the file of a single transcript. A server's answer is not foreign there:
+/// "Entry not found" may be what was said.
+[[nodiscard]] std::string describe_no_transcript(const std::filesystem::path& file,
+                                                 std::string_view head);
+
 }  // namespace penstock::runtime

@@ -71,10 +71,11 @@ void require_utf8(const std::string& text) {
   if (std::ranges::none_of(text, [](char c) { return (c & 0x80) != 0; })) return;
   const auto byte = decode_utf8(text).wrong_byte;
   if (!byte) return;
-  const std::size_t first = *byte - std::min(*byte, kShown);
+  std::size_t first = *byte - std::min(*byte, kShown);
+  while (first < *byte && (text[first] & 0xc0) == 0x80) ++first;  // the rest of a character
   throw DataError(fmt::format(
-      "its text is not UTF-8 at byte {}, \"{}\": convert the file, by iconv -f LATIN1 -t "
-      "UTF-8 if it is Latin-1",
+      "its text is not UTF-8 at byte {}, \"{}\": convert the file, by iconv -f CP1252 -t "
+      "UTF-8 if it is Western Windows' text",
       *byte, repaired_utf8(text.substr(first, *byte + 1 - first))));
 }
 
@@ -153,11 +154,12 @@ LocalFile ManifestReading::open(const std::filesystem::path& file) const {
 
 namespace {
 
-/// Throws DataError if a file's first bytes show that it is no text.
-void require_text(const std::filesystem::path& file, std::string_view bytes) {
-  const std::string what = describe_no_text(file, bytes.substr(0, kForeignHead));
-  if (!what.empty()) throw DataError(fmt::format("{}: {}", file.string(), what));
+/// Throws DataError if what was said of a file's first bytes shows that it is no text.
+void require_text(const std::filesystem::path& file, const std::string& foreign) {
+  if (!foreign.empty()) throw DataError(fmt::format("{}: {}", file.string(), foreign));
 }
+
+std::string_view foreign_head(std::string_view bytes) { return bytes.substr(0, kForeignHead); }
 
 }  // namespace
 
@@ -168,7 +170,7 @@ std::string read_text(const ManifestReading& reading, const std::filesystem::pat
 
 std::string text_in(const std::filesystem::path& file) try {
   std::string text = read_file(file);
-  require_text(file, text);
+  require_text(file, describe_no_transcript(file, foreign_head(text)));
   return text;
 } catch (const FileError& error) {
   throw DataError(error.what());
@@ -180,7 +182,7 @@ namespace {
 template <class Use>
 void read_lines(const std::filesystem::path& file, Use use) {
   LineReader lines(file);
-  require_text(file, lines.head());
+  require_text(file, describe_no_text(file, foreign_head(lines.head())));
   std::string line;
   for (std::size_t number = 1; lines.next(line); ++number) {
     if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
@@ -207,6 +209,16 @@ std::string first_line(const std::filesystem::path& file) {
     return false;
   });
   return first;
+}
+
+std::string second_line(const std::filesystem::path& file) {
+  std::string second;
+  bool first = true;
+  read_lines(file, [&](const std::string& line, std::size_t) {
+    if (!first) second = line;
+    return std::exchange(first, false);
+  });
+  return second;
 }
 
 std::vector<std::string> split(std::string_view line, char separator) {

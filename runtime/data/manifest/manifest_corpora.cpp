@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/quantities.h"
 #include "runtime/data/manifest/manifest_formats.h"
+#include "runtime/data/manifest/missing_manifest.h"
 
 namespace penstock::runtime {
 
@@ -21,36 +21,54 @@ namespace penstock::runtime {
 
 namespace {
 
-/// Where the recordings of a Common Voice are, judged by the first of them: in clips/, or beside
-/// the table. Many copies are no MP3 any more, so their extension may be another than in the table.
-struct CommonVoiceClips {
-  std::filesystem::path folder;
-  std::string named, found;  // extensions; "" if they are as named
+/// The recordings of a Common Voice: in clips/, or beside the table. Many copies are no MP3 any
+/// more, so their extension may be another than in the table. The first recording that is there
+/// shows both.
+class CommonVoiceClips {
+ public:
+  explicit CommonVoiceClips(const std::filesystem::path& table)
+      : table_(table), folder_(table.parent_path() / "clips") {}
 
-  std::filesystem::path recording(const std::string& name) const {
-    std::filesystem::path path = folder / name;
-    if (!found.empty() && path.extension() == named) path.replace_extension(found);
+  /// Returns the recording of this name in the table. Until one is found, it is in clips/.
+  std::filesystem::path recording(const std::string& name) {
+    if (!found_ && tried_ < SharedExtension::kTried) look_for(name);
+    std::filesystem::path path = folder_ / name;
+    if (!shared_.empty() && path.extension() == named_) path.replace_extension(shared_);
     return path;
   }
-};
 
-CommonVoiceClips find_clips(const std::filesystem::path& table, const std::string& first) {
-  const std::filesystem::path own = table.parent_path(), clips = own / "clips";
-  std::error_code error;
-  for (const auto& folder : {clips, own})
-    if (std::filesystem::exists(folder / first, error)) return {folder, {}, {}};
-  for (const auto& folder : {clips, own}) {
-    std::filesystem::path stem = folder / first;
-    const std::string named = stem.extension().string();
-    const std::string found = extension_beside(stem.replace_extension());
-    if (!found.empty()) return {folder, named, found};
+  void warn_if_none_is_there() const {
+    if (found_ || tried_ == 0) return;
+    spdlog::warn(
+        "{}: its first recording is neither {} nor {}. Common Voice has recordings in clips/ "
+        "beside the table",
+        table_.string(), (folder_ / first_).string(), (table_.parent_path() / first_).string());
   }
-  spdlog::warn(
-      "{}: its first recording is neither {} nor {}. Common Voice has recordings in clips/ beside "
-      "the table",
-      table.string(), (clips / first).string(), (own / first).string());
-  return {clips, {}, {}};
-}
+
+ private:
+  void look_for(const std::string& name) {
+    if (tried_++ == 0) first_ = name;
+    const std::filesystem::path own = table_.parent_path();
+    for (const auto& folder : {own / "clips", own}) {
+      std::filesystem::path stem = folder / name;
+      const std::string named = stem.extension().string();
+      const bool there = exists_at(stem);
+      const std::string beside = there ? "" : extension_beside(stem.replace_extension());
+      if (!there && beside.empty()) continue;
+      found_ = true;
+      folder_ = folder;
+      named_ = named;
+      shared_ = beside;
+      return;
+    }
+  }
+
+  std::filesystem::path table_, folder_;
+  std::string first_;           // the name of the first recording
+  std::string named_, shared_;  // extensions in the table and of the files; "" if they are as named
+  bool found_ = false;
+  int tried_ = 0;
+};
 
 bool has_string(const nlohmann::json& object, const char* key) {
   return object.is_object() && object.contains(key) && object[key].is_string();
@@ -59,9 +77,9 @@ bool has_string(const nlohmann::json& object, const char* key) {
 }  // namespace
 
 // The folder of recordings is found once, since a look at the file system for each line would be
-// slow on network disks.
+// slow on network disks. Editors remove tabs at a line's end, so the last fields may be missing.
 void read_common_voice(const ManifestReading& reading) {
-  std::optional<CommonVoiceClips> clips;
+  CommonVoiceClips clips(reading.manifest);
   reading.sources.push_back(reading.manifest);
   std::vector<std::string> header;
   std::size_t path = 0, sentence = 0, locale = 0;
@@ -81,18 +99,17 @@ void read_common_voice(const ManifestReading& reading) {
     if (fields == header) return reading.faults.add(where, kRepeatedHeader);
     if (fields.size() <= std::max(path, sentence) || fields[path].empty())
       return reading.faults.add(where, "has no path or no sentence");
-    if (fields.size() != header.size())
+    if (fields.size() > header.size())
       return reading.faults.add(
-          where, fmt::format("has {}, but the first line names {}: the line may be cut, or a "
-                             "sentence may have a tab",
+          where, fmt::format("has {}, but the first line names {}: a sentence may have a tab",
                              counted(std::ssize(fields), "field"), header.size()));
-    if (!clips) clips = find_clips(reading.manifest, fields[path]);
-    reading.add({.audio = clips->recording(fields[path]),
+    reading.add({.audio = clips.recording(fields[path]),
                  .text = trimmed(fields[sentence]),
                  .duration = {},
                  .where = where,
                  .language = locale < fields.size() ? trimmed(fields[locale]) : ""});
   });
+  clips.warn_if_none_is_there();
 }
 
 void read_deepspeech_json(const ManifestReading& reading) {

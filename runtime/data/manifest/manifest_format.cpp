@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/json_nesting.h"
-#include "base/unicode.h"
 #include "runtime/data/audio/audio_file.h"
+#include "runtime/data/manifest/excerpt.h"
 #include "runtime/data/manifest/foreign_file.h"
 #include "runtime/data/manifest/json_line.h"
 #include "runtime/data/manifest/line_reader.h"
@@ -89,7 +89,8 @@ ManifestFormat table_format(const std::filesystem::path& table) {
   if (is_tsv(table)) {
     const bool layout =
         has("client_id") || std::filesystem::is_directory(table.parent_path() / "clips", error);
-    const bool rejected = table.filename().string().starts_with("invalidated.tsv");
+    const bool clips = has("path") && has("sentence") && layout;
+    const bool rejected = clips && table.filename().string().starts_with("invalidated.tsv");
     if (is_list_of_clips(first) || rejected)
       throw DataError(fmt::format(
           "manifest {}: {}. Of Common Voice's tables, name train.tsv, dev.tsv, test.tsv, "
@@ -99,8 +100,7 @@ ManifestFormat table_format(const std::filesystem::path& table) {
                    : "is no list of recordings and texts"));
     if (is_fleurs_row(first)) return ManifestFormat::fleurs;
     if (has_voxpopuli_columns(first)) return ManifestFormat::voxpopuli;
-    return has("path") && has("sentence") && layout ? ManifestFormat::common_voice
-                                                    : ManifestFormat::table;
+    return clips ? ManifestFormat::common_voice : ManifestFormat::table;
   }
   const bool paths =
       first.size() == 2 && !is_sound(trimmed(first[1])) &&
@@ -118,14 +118,15 @@ std::string lines_in(const std::filesystem::path& file) {
   return text;
 }
 
-/// Returns deepspeech.pytorch's format. Throws DataError if the file is compressed, since its
-/// reader takes plain files.
+/// Returns deepspeech.pytorch's format. Throws DataError if the file is compressed under any name,
+/// since its reader takes plain files.
 ManifestFormat deepspeech_format(const std::filesystem::path& manifest) {
-  if (manifest.extension() != ".gz") return ManifestFormat::deepspeech_json;
+  constexpr std::string_view kGzip = "\x1f\x8b";
+  if (FileRange(manifest).read(0, kGzip.size()) != kGzip) return ManifestFormat::deepspeech_json;
   throw DataError(
       fmt::format("manifest {0}: is a compressed JSON of deepspeech.pytorch, which is read "
-                  "uncompressed: unpack it, by gunzip -k {0}, and name {1}",
-                  manifest.string(), std::filesystem::path(manifest).replace_extension().string()));
+                  "uncompressed: unpack it, by gzip -dc < {0} > NAME.json, and name that",
+                  manifest.string()));
 }
 
 /// Refuses a compressed tar: members are read in any order. Most are a corpus to unpack.
@@ -152,16 +153,19 @@ std::string describe_whole(const std::filesystem::path& file) {
   return {};
 }
 
-/// Refuses a file whose first line begins no JSON object.
+/// Returns true for a line that begins a JSON object.
+bool begins_object(const std::string& line) { return trimmed(line).starts_with('{'); }
+
+/// Refuses a file whose first two lines begin no JSON object. A single bad line is a fault of its
+/// own, and the lines after it may be good.
 void require_json(const std::filesystem::path& manifest, const std::string& line) {
-  if (line.empty() || line[line.find_first_not_of(" \t")] == '{') return;
-  constexpr std::size_t kShown = 60;
+  if (line.empty() || begins_object(line) || begins_object(second_line(manifest))) return;
   const std::string whole = describe_whole(manifest);
   if (!whole.empty()) throw DataError(fmt::format("manifest {}: {}", manifest.string(), whole));
   throw DataError(
       fmt::format("manifest {}: begins with \"{}\", but lines of JSON begin with {{: a table is "
                   "named .csv or .tsv, and a folder by its own name",
-                  manifest.string(), repaired_utf8(line.substr(0, kShown))));
+                  manifest.string(), excerpt(line)));
 }
 
 /// Refuses JSON over several lines. Tools write an object of each utterance so for readers' eyes.
@@ -174,14 +178,14 @@ void require_json(const std::filesystem::path& manifest, const std::string& line
 
 /// Refuses forms of JSON and YAML that are not one object in each line.
 void require_lines(const std::filesystem::path& manifest, const std::string& line) {
-  if (line.starts_with('[') || manifest.string().ends_with(".yaml") ||
-      manifest.string().ends_with(".yaml.gz"))
+  const bool array =
+      line.starts_with('[') && (trimmed(line) == "[" || begins_object(line.substr(1)));
+  if (array || manifest.string().ends_with(".yaml") || manifest.string().ends_with(".yaml.gz"))
     throw DataError(fmt::format(
         "manifest {0}: is {1}, not JSON lines: write one object in each line{2}. A "
         "manifest of Lhotse's becomes that by lhotse copy {0} NAME.jsonl.gz",
-        manifest.string(), line.starts_with('[') ? "a JSON array" : "YAML",
-        line.starts_with('[') ? fmt::format(", by jq -c '.[]' {} > NAME.jsonl", manifest.string())
-                              : ""));
+        manifest.string(), array ? "a JSON array" : "YAML",
+        array ? fmt::format(", by jq -c '.[]' {} > NAME.jsonl", manifest.string()) : ""));
   require_json(manifest, line);
 }
 
@@ -201,7 +205,7 @@ ManifestFormat json_format(const std::filesystem::path& manifest) {
   if (first.is_object() && !is_deepspeech(first)) return ManifestFormat::json_lines;
   if (is_deepspeech(nlohmann::json::parse(lines_in(manifest), nullptr, false)))
     return deepspeech_format(manifest);
-  if (trimmed(line) == "{") refuse_layout(manifest);
+  if (trimmed(line) == "{" && !begins_object(second_line(manifest))) refuse_layout(manifest);
   return ManifestFormat::json_lines;
 }
 

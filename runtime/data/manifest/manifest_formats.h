@@ -147,10 +147,10 @@ void add_with_text_file(const ManifestReading&, const std::filesystem::path& aud
 /// Returns the fields of a table's first line that isn't blank; none if the table is empty.
 [[nodiscard]] std::vector<std::string> first_fields(const std::filesystem::path& table);
 
-/// Returns the text of a file that a manifest names. Throws DataError if it can't be read.
+/// Returns the text of a transcript that a manifest names. Throws DataError if it can't be read.
 [[nodiscard]] std::string read_text(const ManifestReading&, const std::filesystem::path& file);
 
-/// Returns the text of a file of this machine. Throws DataError if it can't be read.
+/// Returns the text of a transcript on this machine. Throws DataError if it can't be read.
 [[nodiscard]] std::string text_in(const std::filesystem::path& file);
 
 /// Calls use(line, number) for every line that isn't blank. Numbers start at 1; line ends and a
@@ -160,6 +160,8 @@ void for_each_line(const ManifestReading&, const std::filesystem::path& file,
 
 /// Returns the first line that isn't blank, as for_each_line() passes it; "" if there is none.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
+/// Returns the second of such lines; "" if there is none.
+[[nodiscard]] std::string second_line(const std::filesystem::path& file);
 
 /// Returns the fields between the separators: one more than there are separators.
 [[nodiscard]] std::vector<std::string> split(std::string_view line, char separator);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/data/manifest/excerpt.h"
 #include "runtime/data/manifest/json_line.h"
 #include "runtime/data/manifest/manifest_formats.h"
 #include "runtime/data/manifest/nemo_shards.h"
@@ -46,7 +47,7 @@ std::string describe_keys(const nlohmann::json& line) {
   constexpr std::size_t kShown = 6;
   std::vector<std::string> keys;
   for (const auto& [key, value] : line.items())
-    if (keys.size() < kShown) keys.push_back(key);
+    if (keys.size() < kShown) keys.push_back(excerpt(key));
   return keys.empty() ? "" : fmt::format(": its keys are {}", fmt::join(keys, ", "));
 }
 

@@ -48,8 +48,10 @@ std::filesystem::path own_part(const std::filesystem::path& shard,
                                const std::vector<std::filesystem::path>& shards) {
   // Groups are expanded from the left, so the first and the last shard differ soonest.
   const std::string &first = shards.front().native(), &last = shards.back().native();
-  const auto common = std::ranges::mismatch(first, last).in1 - first.begin();
-  const std::size_t slash = first.rfind('/', static_cast<std::size_t>(common));
+  const auto common =
+      static_cast<std::size_t>(std::ranges::mismatch(first, last).in1 - first.begin());
+  // The slash after the common part ends a name that goes on in others: train/ and train_extra/.
+  const std::size_t slash = common == 0 ? std::string::npos : first.rfind('/', common - 1);
   return shard.native().substr(slash == std::string::npos ? 0 : slash + 1);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/quantities.h"
+#include "runtime/data/manifest/excerpt.h"
 #include "runtime/data/manifest/manifest_formats.h"
 
 // A table has a recording and a text in each row, and perhaps a segment's offset and duration, or a
@@ -57,14 +59,26 @@ std::optional<std::vector<std::string>> split_row(const std::filesystem::path& t
   return is_tsv(table) ? split(line, '\t') : split_csv(line);
 }
 
-/// Returns the first column that has one of these names, in letters of any case.
+/// Returns the first column that has one of these names.
 template <std::size_t N>
 std::optional<std::size_t> find_column(const std::vector<std::string>& header,
                                        const std::string_view (&names)[N]) {
   for (const std::string_view name : names)
     for (std::size_t i = 0; i < header.size(); ++i)
-      if (in_small_letters(trimmed(header[i])) == name) return i;
+      if (trimmed(header[i]) == name) return i;
   return std::nullopt;
+}
+
+/// Returns the same or, if there is none, the first column that has one of these names in letters
+/// of another case. A table must have such a column. A "Duration" is left alone: it may be of
+/// milliseconds.
+template <std::size_t N>
+std::optional<std::size_t> find_needed_column(const std::vector<std::string>& header,
+                                              const std::string_view (&names)[N]) {
+  if (const auto exact = find_column(header, names)) return exact;
+  std::vector<std::string> small;
+  for (const std::string& name : header) small.push_back(in_small_letters(name));
+  return find_column(small, names);
 }
 
 /// The numbers of a table's columns.
@@ -75,7 +89,7 @@ struct TableColumns {
 };
 
 std::optional<TableColumns> find_columns(const std::vector<std::string>& header) {
-  const auto path = find_column(header, kPaths), text = find_column(header, kTexts);
+  const auto path = find_needed_column(header, kPaths), text = find_needed_column(header, kTexts);
   if (!path || !text) return std::nullopt;
   return TableColumns{.path = *path,
                       .text = *text,
@@ -99,9 +113,10 @@ std::string take_segment(const std::vector<std::string>& fields, const TableColu
                          ManifestEntry& entry) {
   constexpr double kShortest = 1e-9;
   if (columns.offset && !(entry.offset = parse_seconds(fields[*columns.offset], 0)))
-    return fmt::format("its offset {} is not a number from 0 on", fields[*columns.offset]);
+    return fmt::format("its offset {} is not a number from 0 on", excerpt(fields[*columns.offset]));
   if (columns.duration && !(entry.duration = parse_seconds(fields[*columns.duration], kShortest)))
-    return fmt::format("its duration {} is not a number above 0", fields[*columns.duration]);
+    return fmt::format("its duration {} is not a number above 0",
+                       excerpt(fields[*columns.duration]));
   return {};
 }
 
@@ -129,19 +144,28 @@ void require_separator(const std::filesystem::path& table, const std::string& li
                               advise_on_separator(table, found)));
 }
 
+/// Returns the first fields of a line for a message. A line may be long.
+std::string describe_fields(const std::vector<std::string>& fields) {
+  constexpr std::size_t kShown = 6;
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < std::min(fields.size(), kShown); ++i)
+    shown.push_back(fmt::format("\"{}\"", excerpt(fields[i])));
+  if (fields.size() > kShown) shown.emplace_back("…");
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
 /// Refuses a first line that names some columns and not those that are needed, or that has the
 /// recording in the column of texts.
 void require_columns(const std::filesystem::path& table, const std::vector<std::string>& first) {
-  const bool sound = is_sound(trimmed(first[0]));
-  const bool path = !sound && find_column(first, kPaths);
+  const bool path = find_needed_column(first, kPaths).has_value();
   if (path || first.size() != TableColumns().number)
     throw DataError(fmt::format(
-        "manifest {}: its first line has {}, \"{}\", and names no column of {}: name it there, "
+        "manifest {}: its first line has {}, {}, and names no column of {}: name it there, "
         "such as {}{}",
-        table.string(), counted(std::ssize(first), "field"), fmt::join(first, "\", \""),
+        table.string(), counted(std::ssize(first), "field"), describe_fields(first),
         path ? "texts" : "recordings", path ? "text" : "path",
         is_tsv(table) ? "" : ", and put texts with commas in quotes"));
-  if (!sound && is_sound(trimmed(first[1])))
+  if (is_sound(trimmed(first[1])))
     throw DataError(fmt::format(
         "manifest {0}: has the text before the recording: name the columns in a first line, by sed "
         "-i '1i text{1}path' {0}",
@@ -149,12 +173,13 @@ void require_columns(const std::filesystem::path& table, const std::vector<std::
 }
 
 /// Returns the columns that a table's first line names, or those of a table without such a line.
-/// Throws DataError if it is of another form.
+/// Throws DataError if it is of another form. A row with a recording is one: if it is bad, it is a
+/// fault of its own, and the rows after it may be good.
 std::optional<TableColumns> require_table(const std::filesystem::path& table,
                                           const std::string& line,
                                           const std::vector<std::string>& first) {
   const auto named = find_columns(first);
-  if (named) return named;
+  if (named || is_sound(trimmed(first[0]))) return named;
   require_separator(table, line);
   require_columns(table, first);
   return std::nullopt;

@@ -71,8 +71,9 @@ class WebShard {
     });
   }
   std::string where_of(const std::filesystem::path& tar) const {
-    return tar == reading_.manifest ? tar.filename().string()
-                                    : tar.lexically_proximate(reading_.manifest).string();
+    const std::filesystem::path name =
+        tar == reading_.manifest ? tar.filename() : tar.lexically_proximate(reading_.manifest);
+    return (reading_.folder_name / name).string();
   }
   void fault(const std::string& member, std::string what) const {
     reading_.faults.add(where_ + ":" + member, std::move(what));

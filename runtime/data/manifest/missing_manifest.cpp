@@ -43,13 +43,21 @@ fs::path dead_target(const fs::path& path) {
                                                          : fs::path();
 }
 
+/// Describes why the system does not let us look at a path; "" if it does, or nothing is there.
+std::string describe_unreadable(const fs::path& path) {
+  std::error_code error;
+  return fs::status(path, error).type() == fs::file_type::none ? "can't be read: " + error.message()
+                                                               : "";
+}
+
 /// Describes the name in its folder that a typed one is likely to mean; "" if there is none.
 std::string describe_neighbour(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code error;
   const std::string typed = path.filename().string();
-  for (const auto& item : fs::directory_iterator(here_if_empty(path.parent_path()), error)) {
-    names.push_back(item.path().filename().string());
+  fs::directory_iterator item(here_if_empty(path.parent_path()), error);
+  for (; !error && item != fs::directory_iterator(); item.increment(error)) {
+    names.push_back(item->path().filename().string());
     if (in_small_letters(names.back()) == in_small_letters(typed))
       return fmt::format("; did you mean {}?", names.back());
   }
@@ -97,8 +105,8 @@ bool exists_at(const fs::path& path) {
 
 std::string describe_missing_manifest(const fs::path& manifest) {
   std::error_code error;
-  (void)fs::status(manifest, error);
-  if (error == std::errc::permission_denied) return "can't be read: " + error.message();
+  if (const std::string unreadable = describe_unreadable(manifest); !unreadable.empty())
+    return unreadable;
   std::string what = "no such file or folder";
   if (const fs::path target = dead_target(manifest); !target.empty())
     return fmt::format("{}: it is a link to {}, which does not exist", what, target.string());
@@ -122,16 +130,18 @@ std::string describe_missing_manifest(const fs::path& manifest) {
 std::string describe_missing_recording(const fs::path& recording) {
   constexpr std::array<const char*, 9> kOthers = {".wav", ".flac", ".mp3", ".ogg", ".opus",
                                                   ".m4a", ".sph",  ".WAV", ".webm"};
+  if (const std::string unreadable = describe_unreadable(recording); !unreadable.empty())
+    return unreadable;
   if (const fs::path target = dead_target(recording); !target.empty())
-    return fmt::format(": it is a link to {}, which does not exist", target.string());
+    return fmt::format("no such file: it is a link to {}, which does not exist", target.string());
   if (const fs::path missing = first_missing_folder(recording); !missing.empty())
-    return fmt::format(", nor is there a folder {}", missing.string());
+    return fmt::format("no such file, nor is there a folder {}", missing.string());
   for (const char* extension : kOthers) {
     fs::path other = recording;
     if (other.replace_extension(extension) != recording && exists_at(other))
-      return fmt::format(", but {} is there", other.filename().string());
+      return fmt::format("no such file, but {} is there", other.filename().string());
   }
-  return {};
+  return "no such file";
 }
 
 }  // namespace penstock::runtime

@@ -12,8 +12,9 @@ namespace penstock::runtime {
 /// folder; did you mean train-clean-100?".
 [[nodiscard]] std::string describe_missing_manifest(const std::filesystem::path& manifest);
 
-/// Describes why there is no recording at this path: its folder is missing, it is a link to
-/// nothing, or it has another extension. "" if nothing is known.
+/// Describes why there is no recording at this path, "no such file", and what is known: its folder
+/// is missing, it is a link to nothing, or it has another extension. "can't be read: …" if the
+/// system does not let us look.
 [[nodiscard]] std::string describe_missing_recording(const std::filesystem::path& recording);
 
 }  // namespace penstock::runtime

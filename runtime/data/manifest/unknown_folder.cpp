@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/quantities.h"
@@ -28,31 +30,46 @@ bool ends_with_any(const fs::path& file, std::initializer_list<const char*> ends
 
 /// Returns true for tables and JSON lines.
 bool is_list(const fs::path& file) {
-  return ends_with_any(file, {".tsv", ".tsv.gz", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz"}) ||
-         (file.extension() == ".json" &&
-          !ends_with_any(file, {"dataset_info.json", "state.json", "dataset_infos.json"}));
+  return ends_with_any(file, {".tsv", ".tsv.gz", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz"});
 }
 
-/// Returns the list that is likeliest meant; "" if there is none. Lhotse's recordings have no
-/// texts.
+/// Returns true for a .json that one of the words of its name shows to be a list: most others are
+/// settings, such as config.json.
+bool is_json_list(const fs::path& file) {
+  constexpr std::array<std::string_view, 8> kWords = {"manifest", "train", "dev",   "valid",
+                                                      "test",     "clean", "dirty", "GigaSpeech"};
+  std::string name = file.stem().string();
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == '.'; }, '_');
+  return file.extension() == ".json" &&
+         std::ranges::any_of(split(name, '_'), [&](const std::string& word) {
+           return std::ranges::find(kWords, word) != kWords.end();
+         });
+}
+
+/// Returns the list that is likeliest meant; "" if there is none. Plain JSON comes last. Lhotse's
+/// recordings have no texts.
 fs::path likely_list(const Files& files) {
   const auto has = [](const fs::path& file, const char* part) {
     return file.filename().string().find(part) != std::string::npos;
   };
-  const auto usable = [&](const fs::path& file) {
-    return is_list(file) && !has(file, "_recordings");
-  };
-  auto found = std::ranges::find_if(
-      files, [&](const fs::path& file) { return usable(file) && has(file, "train"); });
-  if (found == files.end()) found = std::ranges::find_if(files, usable);
-  return found == files.end() ? fs::path() : *found;
+  for (const auto is_meant : {is_list, is_json_list})
+    for (const char* part : {"train", ""}) {
+      const auto found = std::ranges::find_if(files, [&](const fs::path& file) {
+        return is_meant(file) && has(file, part) && !has(file, "_recordings");
+      });
+      if (found != files.end()) return *found;
+    }
+  return {};
 }
 
 /// Returns the files in a folder, sorted, but none below it.
 Files files_in(const fs::path& folder) {
   Files files;
   std::error_code error;
-  for (const auto& item : fs::directory_iterator(folder, error)) files.push_back(item.path());
+  fs::directory_iterator item(folder, error);
+  for (; !error && item != fs::directory_iterator(); item.increment(error))
+    files.push_back(item->path());
   std::ranges::sort(files);
   return files;
 }

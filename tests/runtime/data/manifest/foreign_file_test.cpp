@@ -46,10 +46,30 @@ TEST(ForeignFile, RecordingsAndTarsAreForeignToTextsAlone) {
 TEST(ForeignFile, TextsAreNot) {
   for (const std::string head :
        {"", "a", "PK-1 hello", "ID3 one", "RIFF001 one", "fLaC one", "PAR1_2 one", "<unk> one",
-        "{\"audio_filepath\": \"a\"}", "Entry one", "\xef\xbb\xbfid\tpath"}) {
+        "{\"audio_filepath\": \"a\"}", "Entry one", "\xef\xbb\xbfid\tpath",
+        "Entry not found\tin the book\nEntry two",
+        "{\"error\": 1, \"audio_filepath\": \"a\", \"text\": \"one\"}",
+        "{\"error\": 1, \"path\": \"a\"}\n{\"error\": 2, \"path\": \"b\"}"}) {
     EXPECT_EQ(describe_foreign("f", head), "") << head;
     EXPECT_EQ(describe_no_text("f", head), "") << head;
   }
+  const std::string poem = "Invalid credentials " + std::string(200, 'x');
+  EXPECT_EQ(describe_foreign("f", poem), "");
+}
+
+TEST(ForeignFile, TranscriptsMaySayWhatServersAnswer) {
+  for (const std::string head : {"Entry not found", "Invalid credentials, he said.\n"}) {
+    EXPECT_EQ(describe_no_transcript("f", head), "");
+    EXPECT_NE(describe_no_text("f", head), "");
+  }
+  for (const std::string& head : {test::web_page(), test::lfs_pointer(), test::sound_bytes()})
+    EXPECT_EQ(describe_no_transcript("f", head), describe_no_text("f", head));
+}
+
+TEST(ForeignFile, NamesOfPagesAreShownAsUtf8) {
+  const std::string what =
+      describe_foreign("f", "<html><title>" + std::string(79, 'x') + "é caf\xe9</title>");
+  EXPECT_NE(what.find("(\"" + std::string(79, 'x') + "\")"), std::string::npos) << what;
 }
 
 }  // namespace

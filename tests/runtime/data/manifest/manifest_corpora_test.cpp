@@ -38,6 +38,21 @@ TEST_F(CorporaTest, LibrispeechsBadLinesAreNamed) {
                 "84-12.trans.txt:2: is not", "84-12.trans.txt:3: is not"});
 }
 
+TEST_F(CorporaTest, CommonVoiceMayLackItsFirstRecording) {
+  put("cv/de/clips/b.wav", "");
+  put("cv/fr/b.mp3", "");
+  for (const std::string table : {"cv/de/train.tsv", "cv/fr/train.tsv"})
+    put(table, std::string(kColumns) + "1\ta.mp3\t9\tA\tx\t2\tde\t\n1\tb.mp3\t9\tB\tx\t2\tde\t\n" +
+                   "1\tc.mp3\t9\tC\tx\t2\tde\t\n");
+  const auto converted = read(in("cv/de/train.tsv"));
+  EXPECT_EQ(converted[0].audio, in("cv/de/clips/a.mp3"));
+  EXPECT_EQ(converted[1].audio, in("cv/de/clips/b.wav"));
+  EXPECT_EQ(converted[2].audio, in("cv/de/clips/c.wav"));
+  const auto beside = read(in("cv/fr/train.tsv"));
+  EXPECT_EQ(beside[1].audio, in("cv/fr/b.mp3"));
+  EXPECT_EQ(beside[2].audio, in("cv/fr/c.mp3"));
+}
+
 TEST_F(CorporaTest, CommonVoicesOtherTablesAreRefused) {
   put("cv/de/clips/a.mp3", "");
   const char* const advice =

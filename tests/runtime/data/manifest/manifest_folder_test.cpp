@@ -27,6 +27,32 @@ TEST_F(FolderTest, HasTextsBesideRecordings) {
   EXPECT_EQ(entries[1].where, "b/2.FLAC");
 }
 
+TEST_F(FolderTest, TextsMaySayWhatServersAnswer) {
+  put("all/1.wav", "");
+  put("all/1.txt", "Entry not found\n");
+  EXPECT_EQ(read(in("all"))[0].text, "Entry not found");
+}
+
+TEST_F(FolderTest, ExtensionIsThatOfTheFirstRecording) {
+  put("s/2.wav", "");
+  put("s/3.mp3", "");
+  SharedExtension extension;
+  EXPECT_EQ(extension.recording(in("s/1")), in("s/1.flac"));
+  EXPECT_EQ(extension.recording(in("s/2")), in("s/2.wav"));
+  EXPECT_EQ(extension.recording(in("s/3")), in("s/3.wav"));
+}
+
+TEST_F(FolderTest, ExtensionIsNotSoughtForEver) {
+  put("s/2.wav", "");
+  SharedExtension last, late;
+  for (int i = 0; i < SharedExtension::kTried; ++i) {
+    if (i > 0) (void)last.recording(in("s/1"));
+    (void)late.recording(in("s/1"));
+  }
+  EXPECT_EQ(last.recording(in("s/2")), in("s/2.wav"));
+  EXPECT_EQ(late.recording(in("s/2")), in("s/2.flac"));
+}
+
 TEST_F(FolderTest, NamesWhatIsAlone) {
   put("all/1.wav", "");
   put("all/1.txt", "one");

@@ -41,6 +41,42 @@ TEST_F(TableTest, MayNameItsColumns) {
   EXPECT_EQ(tabbed[0].text, "hi");
 }
 
+/// A column of another case counts only for what a table needs, and only without an exact one.
+TEST_F(TableTest, PrefersColumnsOfExactNames) {
+  const auto exact = read(put("exact.csv",
+                              "Path,path,Sentence,text,Duration,Offset,Language\n"
+                              "no.wav,1.wav,no,hello,4500,100,no\n"));
+  ASSERT_EQ(exact.size(), 1u);
+  EXPECT_EQ(exact[0].audio, in("1.wav"));
+  EXPECT_EQ(exact[0].text, "hello");
+  EXPECT_EQ(exact[0].duration, std::nullopt);
+  EXPECT_EQ(exact[0].offset, std::nullopt);
+  EXPECT_EQ(exact[0].language, "");
+  const auto other = read(put("other.csv", "Transcript,Duration,File\nhello,4500,1.wav\n"));
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_EQ(other[0].audio, in("1.wav"));
+  EXPECT_EQ(other[0].text, "hello");
+}
+
+/// A bad first row is left out as any other is, where data.bad_utterances says so.
+TEST_F(TableTest, ReadsOnAfterABadFirstRow) {
+  Faults faults;
+  const auto entries = read_manifest(put("t.csv", "1.wav,hello, you\n2.wav,hello\n"), faults);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("2.wav"));
+  EXPECT_EQ(faults.size(), 1u);
+  expect_parts(faults.listed(), {"t.csv:1: has 3 fields, not 2"});
+}
+
+TEST_F(TableTest, ShowsTheBeginningOfAForeignLine) {
+  std::string line = "\xff" + std::string(58, 'x') + "é";
+  for (int i = 0; i < 100000; ++i) line += ",field";
+  const std::string message = error_message("long.csv", line + "\n");
+  expect_parts(message, {"its first line has 100001 fields, \"\xef\xbf\xbdxxx",
+                         "xx\", \"field\", \"field\", \"field\", \"field\", \"field\", …, and"});
+  EXPECT_LT(message.size(), 1000u);
+}
+
 TEST_F(TableTest, NamesLinesThatAreNoRows) {
   expect_parts(
       error_message("bad.csv",

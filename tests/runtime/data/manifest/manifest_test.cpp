@@ -142,9 +142,27 @@ TEST_F(ManifestTest, DeepspeechJsonMustBeUncompressed) {
     const auto file = put("train.json", text);
     ASSERT_EQ(test::run_program({"gzip", "-kf", file.string()}).code, 0);
     expect_parts(message_of<DataError>([&] { read(in("train.json.gz")); }),
-                 {"train.json.gz: is a compressed JSON of deepspeech.pytorch", "by gunzip -k ",
-                  "train.json.gz, and name "});
+                 {"train.json.gz: is a compressed JSON of deepspeech.pytorch", "by gzip -dc < ",
+                  "train.json.gz > NAME.json, and name that"});
     EXPECT_TRUE(read(file).empty());
+    std::filesystem::rename(in("train.json.gz"), in("plain.json"));
+    expect_parts(message_of<DataError>([&] { read(in("plain.json")); }),
+                 {"plain.json: is a compressed JSON of deepspeech.pytorch"});
+  }
+}
+
+/// A bad first line is left out as any other is, where data.bad_utterances says so.
+TEST_F(ManifestTest, JsonIsReadAfterABadFirstLine) {
+  for (const char* first : {"# made by hand", "[INFO] one line", "{"}) {
+    Faults faults;
+    const auto entries = read_manifest(
+        put("t.jsonl",
+            fmt::format("{}\n{{\"audio_filepath\": \"a.wav\", \"text\": \"one\"}}\n", first)),
+        faults);
+    ASSERT_EQ(entries.size(), 1u) << first;
+    EXPECT_EQ(entries[0].text, "one");
+    ASSERT_EQ(faults.size(), 1u) << first;
+    expect_parts(faults.listed(), {"t.jsonl:1: bad JSON"});
   }
 }
 

@@ -29,13 +29,30 @@ TEST_F(MissingManifest, IsToldByItsNeighbours) {
 TEST_F(MissingManifest, RecordingsAreToldByFolderLinkAndExtension) {
   put("a/1.wav", "");
   std::filesystem::create_symlink("/gone.wav", in("a/2.wav"));
-  EXPECT_EQ(describe_missing_recording(in("a/1.mp3")), ", but 1.wav is there");
-  EXPECT_EQ(describe_missing_recording(in("a/3.mp3")), "");
+  EXPECT_EQ(describe_missing_recording(in("a/1.mp3")), "no such file, but 1.wav is there");
+  EXPECT_EQ(describe_missing_recording(in("a/3.mp3")), "no such file");
   EXPECT_EQ(describe_missing_recording(in("a/2.wav")),
-            ": it is a link to /gone.wav, which does not exist");
+            "no such file: it is a link to /gone.wav, which does not exist");
   EXPECT_EQ(describe_missing_recording(in("b/c/3.wav")),
-            ", nor is there a folder " + in("b").string());
-  EXPECT_EQ(describe_missing_recording("no-such-file.wav"), "");
+            "no such file, nor is there a folder " + in("b").string());
+  EXPECT_EQ(describe_missing_recording("no-such-file.wav"), "no such file");
+}
+
+/// The system refuses long names whoever asks; it refuses folders without permission likewise, but
+/// not to root.
+TEST_F(MissingManifest, SaysWhyThePathCannotBeRead) {
+  const std::filesystem::path refused = in(std::string(300, 'x')) / "a.wav";
+  EXPECT_EQ(describe_missing_recording(refused), "can't be read: File name too long");
+  EXPECT_EQ(describe_missing_manifest(refused), "can't be read: File name too long");
+  put("locked/a/1.wav", "");
+  const auto set = [&](std::filesystem::perms rights) {
+    std::filesystem::permissions(in("locked"), rights);
+  };
+  set(std::filesystem::perms::none);
+  const bool opens = exists_at(in("locked/a/1.wav"));
+  const std::string said = describe_missing_recording(in("locked/a/2.wav"));
+  set(std::filesystem::perms::owner_all);
+  EXPECT_EQ(said, opens ? "no such file" : "can't be read: Permission denied");
 }
 
 TEST_F(MissingManifest, IsThereIfItIs) {

@@ -33,7 +33,7 @@ class FolderMistakes : public testing::Test {
   }
 };
 
-TEST_F(FolderMistakes, Kaldi) {
+TEST_F(FolderMistakes, KaldiWithItsFilesAmiss) {
   const auto said = [](const std::string& file, const std::string& text,
                        std::vector<std::string> parts) {
     return change("k/train", "k/train/" + file, text, std::move(parts));
@@ -72,7 +72,7 @@ TEST_F(FolderMistakes, Kaldi) {
   expect_accepted(windows, "k/train", 1);
 }
 
-TEST_F(FolderMistakes, Tedlium) {
+TEST_F(FolderMistakes, TedliumWithItsFilesAmiss) {
   const auto said = [](const std::string& text, std::vector<std::string> parts) {
     return change("t/train", "t/train/stm/A.stm", text, std::move(parts));
   };

@@ -60,7 +60,7 @@ class JsonMistakes : public testing::Test {
   }
 };
 
-TEST_F(JsonMistakes, LinesOfNemo) {
+TEST_F(JsonMistakes, LinesOfNemoThatAreWrong) {
   expect_refused(
       lines(kLine),
       {of_lines(
@@ -85,6 +85,9 @@ TEST_F(JsonMistakes, LinesOfNemo) {
                                  "table is named .csv or .tsv"}),
        of_lines(web_page(), {"t.jsonl: is a web page"}),
        of_lines(R"({"error":"Repository not found"})", {"t.jsonl: is a server's answer"}),
+       of_lines("Entry not found\n", {"t.jsonl: is a server's answer (Entry not found)"}),
+       of_lines(std::string(59, 'x') + "é\n",
+                {"begins with \"" + std::string(59, 'x') + "\", but"}),
        of_lines(lfs_pointer(), {"t.jsonl: is a pointer of Git LFS"}),
        of_lines(in_utf16(kLine), {"t.jsonl: is text of UTF-16"}),
        of_lines("{\"audio_filepath\": \"a.wav\", \"text\": \"\xfc\"}\n",
@@ -101,7 +104,7 @@ TEST_F(JsonMistakes, LinesOfNemo) {
                   "j/t.jsonl", 1);
 }
 
-TEST_F(JsonMistakes, ThePeoplesSpeech) {
+TEST_F(JsonMistakes, PeoplesSpeechWithItsFilesAmiss) {
   const auto said = [](const std::string& text, std::vector<std::string> parts) {
     return Mistake{"p/clean.json", std::move(parts), {{"p/clean.json", text}}};
   };
@@ -130,7 +133,7 @@ TEST_F(JsonMistakes, ThePeoplesSpeech) {
   expect_accepted(peoples_speech(), "p/clean.json", 1);
 }
 
-TEST_F(JsonMistakes, GigaSpeech) {
+TEST_F(JsonMistakes, GigaSpeechWithItsFilesAmiss) {
   const auto said = [](const std::string& text, std::vector<std::string> parts) {
     return Mistake{"g/GigaSpeech.json:M", std::move(parts), {{"g/GigaSpeech.json", text}}};
   };
@@ -161,7 +164,7 @@ TEST_F(JsonMistakes, GigaSpeech) {
   expect_accepted(gigaspeech(), "g/GigaSpeech.json:M", 1);
 }
 
-TEST_F(JsonMistakes, Lhotse) {
+TEST_F(JsonMistakes, LhotseWithItsFilesAmiss) {
   const std::string spoken = "l/x_supervisions_train.jsonl";
   const auto said = [&](const std::string& text, std::vector<std::string> parts) {
     return Mistake{spoken, std::move(parts), {{spoken, text}}};

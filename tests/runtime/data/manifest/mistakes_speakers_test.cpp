@@ -97,7 +97,7 @@ TEST_F(SpeakersMistakes, LibrispeechWithFilesThatAreWrong) {
         {{kTexts, in_utf16("84-12-0000 GO\n")}}},
        {"L/dev-clean",
         {"84-12.trans.txt:1: its text is not UTF-8 at byte 1, \"G\xef\xbf\xbd\": convert the file, "
-         "by iconv -f LATIN1"},
+         "by iconv -f CP1252"},
         {{kTexts, "84-12-0000 G\xd6\n"}}},
        {"L/dev-clean",
         {"84-12.trans.txt:2: is not an utterance's name, a space and its text"},

@@ -88,8 +88,11 @@ TEST_F(TableMistakes, CommonVoiceWithFilesThatAreWrong) {
          "cat leaves"},
         train(head + row + head + row)},
        {"cv/de/train.tsv",
-        {"train.tsv:3: has 4 fields, but the first line names 6: the line may be cut"},
-        train(head + row + "1\ta.wav\t9\tHal")},
+        {"train.tsv:3: has 7 fields, but the first line names 6: a sentence may have a tab"},
+        train(head + row + "1\ta.wav\t9\tHal\tlo\tde\t\n")},
+       {"cv/de/train.tsv",
+        {"train.tsv:3: has no path or no sentence"},
+        train(head + row + "1\ta.wav\t9")},
        {"cv/de/train.tsv",
         {"its columns are separated by \",\", not by tabs: name it train.csv"},
         train(with_commas(head + row))},
@@ -116,6 +119,20 @@ TEST_F(TableMistakes, CommonVoiceMayBeConverted) {
   corpus["cv/de/train.tsv"] =
       "\xef\xbb\xbf" + std::string(kCommonVoice) + "1\ta.mp3\t9\tHallo\tde\t\r\n";
   expect_accepted(corpus, "cv/de/train.tsv", 1);
+}
+
+/// Editors remove the tab before an empty last column.
+TEST_F(TableMistakes, CommonVoiceMayLackItsLastFields) {
+  CorpusFiles corpus = common_voice();
+  corpus["cv/de/train.tsv"] =
+      std::string(kCommonVoice) + "1\ta.wav\t9\tHallo\tde\n1\ta.wav\t9\tHallo\n";
+  expect_accepted(corpus, "cv/de/train.tsv", 2);
+}
+
+/// The name invalidated.tsv alone says nothing of a table of another corpus.
+TEST_F(TableMistakes, InvalidatedTablesOfOthersAreRead) {
+  expect_accepted({{"t/a.wav", sound_bytes()}, {"t/invalidated.tsv", "a.wav\thello\n"}},
+                  "t/invalidated.tsv", 1);
 }
 
 TEST_F(TableMistakes, FleursWithNamesThatAreNoTables) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,7 +30,7 @@ class TarMistakes : public testing::Test {
   }
 };
 
-TEST_F(TarMistakes, Webdataset) {
+TEST_F(TarMistakes, WebdatasetWithItsFilesAmiss) {
   const auto said = [](const std::string& bytes, std::vector<std::string> parts) {
     return Mistake{"w/s_0.tar", std::move(parts), {{"w/s_0.tar", bytes}}};
   };
@@ -87,7 +88,34 @@ TEST_F(TarMistakes, FaultsOfBucketsNameTheirFolders) {
                          {"bucket_1/c.jsonl:1: has no", "bucket_2/c.jsonl:1: has no"}}});
 }
 
-TEST_F(TarMistakes, Nemo) {
+/// A folder's name may be the beginning of another's.
+TEST_F(TarMistakes, FaultsNameTheWholeFolder) {
+  CorpusFiles buckets{{"train/t.jsonl", "{}\n"}, {"train_extra/t.jsonl", "{}\n"}};
+  for (const std::string name : {"bucket_", "bucket"}) {
+    for (int i = 2; i <= 9; ++i) buckets[fmt::format("{}{}/t.jsonl", name, i)] = "";
+    for (int i : {1, 9, 10}) buckets[fmt::format("{}{}/t.jsonl", name, i)] = "{}\n";
+  }
+  expect_refused(buckets, {{"bucket_{1..10}/t.jsonl",
+                            {"  bucket_1/t.jsonl:1: has no", "  bucket_9/t.jsonl:1: has no",
+                             "  bucket_10/t.jsonl:1: has no"}},
+                           {"bucket{1..10}/t.jsonl",
+                            {"  bucket1/t.jsonl:1: has no", "  bucket10/t.jsonl:1: has no"}},
+                           {"{train,train_extra}/t.jsonl",
+                            {"  train/t.jsonl:1: has no", "  train_extra/t.jsonl:1: has no"}}});
+}
+
+TEST_F(TarMistakes, FaultsOfTarsNameTheirFolders) {
+  const std::string bad = TarWriter().add("a.txt", "one").bytes();
+  const CorpusFiles buckets{
+      {"w/1/s.tar", bad}, {"w/2/s.tar", shard()}, {"w/10/s.tar", bad}, {"w/10/t.tar", shard()}};
+  expect_refused(
+      buckets,
+      {{"w/{1,2,10}/s.tar", {"  1/s.tar:a.txt: has no recording", "  10/s.tar:a.txt: has no"}},
+       {"w/{1,2,10}", {"  1/s.tar:a.txt: has no recording", "  10/s.tar:a.txt: has no"}},
+       {"w/10", {"  s.tar:a.txt: has no recording"}}});
+}
+
+TEST_F(TarMistakes, NemoWithItsFilesAmiss) {
   const std::string all = "n/tarred_audio_manifest.json";
   const auto said = [&](const std::string& text, std::vector<std::string> parts) {
     return Mistake{"n", std::move(parts), {{all, text}}};

@@ -27,6 +27,18 @@ TEST_F(UnknownFolder, PrefersListsOfTraining) {
   expect_parts(refusal("c"), {"name a single one, such as ", "c/z/train.tsv"});
 }
 
+TEST_F(UnknownFolder, TakesPlainJsonLastAndByName) {
+  put("c/a_test.json", "");
+  put("c/config.json", "");
+  put("c/trainer_state.json", "");
+  put("c/z_train_manifest.json", "");
+  expect_parts(refusal("c"), {"name a single one, such as ", "c/z_train_manifest.json"});
+  put("c/z/dev.tsv", "");
+  expect_parts(refusal("c"), {"name a single one, such as ", "c/z/dev.tsv"});
+  put("d/package.json", "");
+  expect_parts(refusal("d"), {"List its recordings in a manifest"});
+}
+
 TEST_F(UnknownFolder, LooksAboveForWhatListsItsRecordings) {
   put("x/en/audio/train/1.wav", "");
   put("x/en/train.tsv", "");
