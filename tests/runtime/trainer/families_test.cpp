@@ -93,13 +93,13 @@ TEST(AuxiliaryLosses, AreNoPartOfTheReportedLoss) {
       TrainingJob job = test::small_job();
       job.model = {.features = 9,
                    .decoder = "rnnt",
-                   .networks = {.width = 7, .joint = 9, .ctc_weight = ctc_weight},
                    .family = layers::TransformerOptions{.channels = 5,
                                                         .width = 12,
                                                         .heads = 3,
                                                         .layers = 2,
                                                         .inner = 20,
-                                                        .intermediate = {{1}, weight}}};
+                                                        .intermediate = {{1}, weight}},
+                   .networks = {.width = 7, .joint = 9, .ctc_weight = ctc_weight}};
       job.steps = 3;
       job.recompute = true;  // losses are computed again after the last layer's
       losses.push_back(train_on_noise(job).losses);
