@@ -96,7 +96,8 @@ TEST(Schema, LetsNoFamilyChangeItsWeights) {
                 "model.dropout", "model.dropouts", "model.input_dropout", "model.output_dropout",
                 "model.layer_drop", "model.left_context", "model.right_context",
                 "model.apply_spec_augment", "model.mask_time_length", "model.mask_time_min_masks",
-                "model.mask_feature_length", "model.mask_feature_min_masks"}));
+                "model.mask_feature_length", "model.mask_feature_min_masks",
+                "model.intermediate_ctc_weight"}));
 }
 
 TEST(Value, RejectsWhatTheKeyDoesNotTake) {
