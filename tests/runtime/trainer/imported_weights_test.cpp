@@ -251,7 +251,7 @@ TEST_F(ImportedWeights, StartIntermediateCtcAnewForOtherLabels) {
     run(configs::unflatten(keys, "a test", layers::model_families()));
     keys["trainer.init"] = in(first);
     keys["trainer.output"] = in(first + "-other");
-    keys["text.alphabet"] = "abc ";
+    keys["text.alphabet"] = "BÖ ACÜ";
     const std::string heard = notes(configs::unflatten(keys, "a test", layers::model_families()));
     EXPECT_NE(heard.find("parameters of intermediate CTC start anew"), std::string::npos) << heard;
   }
