@@ -105,7 +105,7 @@ bool exists_at(const fs::path& path) {
 
 std::string describe_missing_manifest(const fs::path& manifest) {
   std::error_code error;
-  if (const std::string unreadable = describe_unreadable(manifest); !unreadable.empty())
+  if (std::string unreadable = describe_unreadable(manifest); !unreadable.empty())
     return unreadable;
   std::string what = "no such file or folder";
   if (const fs::path target = dead_target(manifest); !target.empty())
@@ -130,7 +130,7 @@ std::string describe_missing_manifest(const fs::path& manifest) {
 std::string describe_missing_recording(const fs::path& recording) {
   constexpr std::array<const char*, 9> kOthers = {".wav", ".flac", ".mp3", ".ogg", ".opus",
                                                   ".m4a", ".sph",  ".WAV", ".webm"};
-  if (const std::string unreadable = describe_unreadable(recording); !unreadable.empty())
+  if (std::string unreadable = describe_unreadable(recording); !unreadable.empty())
     return unreadable;
   if (const fs::path target = dead_target(recording); !target.empty())
     return fmt::format("no such file: it is a link to {}, which does not exist", target.string());
