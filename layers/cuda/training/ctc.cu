@@ -106,14 +106,20 @@ __global__ void __launch_bounds__(kThreads)
                            (smoothing * uniform - (1 - smoothing) * likelihood);
 }
 
+/// What multiplies the gradient, and the label smoothing.
+struct GradientFactors {
+  const float* weights;  // of utterances
+  double scale, smoothing;
+};
+
 /// Computes the gradient (softmax - (1 - ε) · occupancy - ε / V) · weight · scale of the logits,
 /// with the smoothing ε. One block for each frame. The share of a state in the labels' probability
 /// overwrites its forward sum. Each class then sums the shares of its states, which costs classes ·
 /// labels of the band for a frame.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    take_gradient(CtcWorkspace room, Utterances map, std::int64_t classes, const float* weights,
-                  double scale, double smoothing, T* gradient) {
+    take_gradient(CtcWorkspace room, Utterances map, std::int64_t classes, GradientFactors factors,
+                  T* gradient) {
   BLOCK_SHARED(float, of_warp, [3][kWarps]);
   const std::int64_t row = block_x();
   const int u = map.of_row[row];
@@ -145,9 +151,9 @@ __global__ void __launch_bounds__(kThreads)
   sum = combine_block(sum, of_warp[1], Sum{});
   blank = combine_block(blank, of_warp[2], Sum{});
 
-  const auto factor = static_cast<float>(static_cast<double>(weights[u]) * scale);
-  const auto kept = static_cast<float>(1 - smoothing);
-  const auto spread = static_cast<float>(smoothing / static_cast<double>(classes));
+  const auto factor = static_cast<float>(static_cast<double>(factors.weights[u]) * factors.scale);
+  const auto kept = static_cast<float>(1 - factors.smoothing);
+  const auto spread = static_cast<float>(factors.smoothing / static_cast<double>(classes));
   for (std::int64_t c = thread_x(); c < classes; c += kThreads) {
     float occupancy = c == 0 ? blank : 0.0f;
     for (std::int64_t s = lattice.begin(t) | 1; c > 0 && s < lattice.end(t); s += 2)
@@ -205,8 +211,9 @@ void CudaBackend::compute(Stream& stream, const CtcLoss& op) {
   const cuda::Utterances map = cuda::upload_utterances(own, op.lengths, room.map);
   cuda::with_type_of(op.gradient_FC, "CtcLoss", [&]<class T>(T) {
     cuda::launch(own.handle(), {dim3(static_cast<unsigned>(rows)), dim3(cuda::kThreads)},
-                 cuda::take_gradient<T>, room, map, classes, op.targets.weights.data(),
-                 op.targets.scale, op.smoothing, cuda::data_of<T>(op.gradient_FC));
+                 cuda::take_gradient<T>, room, map, classes,
+                 cuda::GradientFactors{op.targets.weights.data(), op.targets.scale, op.smoothing},
+                 cuda::data_of<T>(op.gradient_FC));
   });
 }
 
