@@ -84,7 +84,7 @@ void LayerParity::compare(const Layer& layer, std::int64_t channels, const TextB
   give(&Side::dy, random(dtype(), shape));
   std::vector<Twin> grads;
   for (const ParamDecl& decl : cuda.plan.params) {
-    const Twin param = random(dtype(), decl.shape, -0.7, 0.7);
+    const Twin param = random(decl.full_precision ? DType::f32 : dtype(), decl.shape, -0.7, 0.7);
     const std::vector<double> zeros(static_cast<std::size_t>(element_count(decl.shape)));
     grads.push_back(twin(DType::f32, decl.shape, zeros));
     cpu.params.push_back(param.cpu);
