@@ -1,27 +1,23 @@
 #include "layers/ops/softmax.h"
 
-#include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/logits.h"
-#include "layers/cpu/vector_math.h"
+#include <algorithm>
 
-// Sums over a row go lane by lane in FP64, so their order follows from the number of channels
-// alone: a row's numbers depend on neither its neighbours nor its address.
+#include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/softmax_row.h"
 
 namespace penstock::layers {
 namespace {
 
-/// Returns Σ of the lanes of term(c, lanes) over a row, where lanes beyond its end are 0.
-template <class T, class Term>
-T sum_of_lanes(std::int64_t channels, const Term& term) {
-  double sums[kLanes<T>] = {};
+/// Returns Σ a · b over a row, lane by lane from its start.
+template <class T>
+T dot(const T* a, const T* b, std::int64_t channels) {
+  Vector<T> sums = {};
   for_each_vector<T>(channels, [&](std::int64_t c, auto lanes) {
-    const Vector<T> terms = term(c, lanes);
-    for (std::int64_t lane = 0; lane < kLanes<T>; ++lane)
-      sums[lane] += static_cast<double>(terms[lane]);
+    sums += load(a + c, lanes) * load(b + c, lanes);
   });
-  double sum = 0;
-  for (const double lane : sums) sum += lane;
-  return static_cast<T>(sum);
+  T sum = 0;
+  for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) sum += sums[lane];
+  return sum;
 }
 
 }  // namespace
@@ -30,17 +26,10 @@ template <>
 void CpuBackend::compute(Stream& stream, const SoftmaxForward& op) {
   const std::int64_t rows = op.x_FC.shape.at(0), channels = op.x_FC.shape.at(1);
   for_real(op.x_FC.dtype, "SoftmaxForward", [&]<class T>(T) {
-    const T* x = op.x_FC.as<T>();
-    T* y = op.y_FC.as<T>();
-    for (std::int64_t row = 0; row < rows; ++row, x += channels, y += channels) {
-      const T top = largest_logit(x, channels);
-      const T sum = sum_of_lanes<T>(channels, [&](std::int64_t c, auto lanes) {
-        return exp(load_logits(x + c, lanes) - top);
-      });
-      for_each_vector<T>(channels, [&](std::int64_t c, auto lanes) {
-        store(y + c, exp(load_logits(x + c, lanes) - top) / sum, lanes);
-      });
-    }
+    T* const y = op.y_FC.as<T>();
+    std::copy_n(op.x_FC.as<T>(), rows * channels, y);
+    for (std::int64_t first = 0; first < rows * channels; first += channels)
+      (void)softmax_row(y + first, channels);
   });
   stream.progress();
 }
@@ -49,12 +38,10 @@ template <>
 void CpuBackend::compute(Stream& stream, const SoftmaxBackward& op) {
   const std::int64_t rows = op.y_FC.shape.at(0), channels = op.y_FC.shape.at(1);
   for_real(op.y_FC.dtype, "SoftmaxBackward", [&]<class T>(T) {
-    const T *y = op.y_FC.as<T>(), *dy = op.dy_FC.as<T>();
-    T* dx = op.dx_FC.as<T>();
-    for (std::int64_t row = 0; row < rows; ++row, y += channels, dy += channels, dx += channels) {
-      const T mean = sum_of_lanes<T>(channels, [&](std::int64_t c, auto lanes) {
-        return load(y + c, lanes) * load(dy + c, lanes);
-      });
+    for (std::int64_t first = 0; first < rows * channels; first += channels) {
+      const T *y = op.y_FC.as<T>() + first, *dy = op.dy_FC.as<T>() + first;
+      T* const dx = op.dx_FC.as<T>() + first;
+      const T mean = dot(y, dy, channels);
       for_each_vector<T>(channels, [&](std::int64_t c, auto lanes) {
         store(dx + c, load(y + c, lanes) * (load(dy + c, lanes) - mean), lanes);
       });

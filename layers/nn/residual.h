@@ -55,6 +55,7 @@ class Residual final : public Layer {
 
   const std::string& name() const override { return options_.name; }
   double scale() const { return options_.scale; }
+  bool training_only() const { return options_.training_only; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
   void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
   void backward_input(Context&, const Params&, const Activation& dy, Saved,

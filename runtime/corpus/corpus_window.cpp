@@ -1,5 +1,7 @@
 #include "runtime/corpus/corpus_window.h"
 
+#include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -19,20 +21,28 @@ std::size_t window_end(const WindowBounds& bounds, const WindowStart& start,
   return end;
 }
 
-Corpus window_of(const Corpus& corpus, std::size_t first, std::size_t end) {
+Corpus select_utterances(const Corpus& corpus, std::vector<std::uint64_t> ids) {
   std::vector<AudioLength> lengths;
-  for (std::size_t id = first; id < end; ++id) lengths.push_back(corpus.lengths[id]);
-  const auto of_window = [first](const auto& of_corpus) {
-    return [first, of_corpus](std::uint64_t id) { return of_corpus(first + id); };
+  for (const std::uint64_t id : ids) lengths.push_back(corpus.lengths[id]);
+  const auto chosen = std::make_shared<const std::vector<std::uint64_t>>(std::move(ids));
+  const auto of_chosen = [&chosen](const auto& of_corpus) {
+    return [chosen, of_corpus](std::uint64_t id) { return of_corpus(chosen->at(id)); };
   };
-  Corpus window;
-  window.lengths = lengths;
-  if (corpus.audio) window.audio = of_window(corpus.audio);
-  if (corpus.text) window.text = of_window(corpus.text);
-  if (corpus.labels) window.labels = of_window(corpus.labels);
-  if (corpus.prompt) window.prompt = of_window(corpus.prompt);
-  if (corpus.where) window.where = of_window(corpus.where);
-  return window;
+  Corpus selected;
+  selected.lengths = lengths;
+  selected.files = corpus.files;
+  if (corpus.audio) selected.audio = of_chosen(corpus.audio);
+  if (corpus.text) selected.text = of_chosen(corpus.text);
+  if (corpus.labels) selected.labels = of_chosen(corpus.labels);
+  if (corpus.prompt) selected.prompt = of_chosen(corpus.prompt);
+  if (corpus.where) selected.where = of_chosen(corpus.where);
+  return selected;
+}
+
+Corpus window_of(const Corpus& corpus, std::size_t first, std::size_t end) {
+  std::vector<std::uint64_t> ids(end - first);
+  std::iota(ids.begin(), ids.end(), first);
+  return select_utterances(corpus, std::move(ids));
 }
 
 }  // namespace penstock::runtime

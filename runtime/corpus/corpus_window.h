@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "runtime/corpus/corpus.h"
 
@@ -29,8 +30,11 @@ struct WindowStart {
 [[nodiscard]] std::size_t window_end(const WindowBounds& bounds, const WindowStart& start,
                                      const std::function<double(std::size_t)>& seconds);
 
-/// Returns utterances [first, end) of a corpus, with ids from 0 on. Its counts of left-out
+/// Returns these utterances of a corpus, with ids from 0 on in their order. Its counts of left-out
 /// utterances are 0.
+[[nodiscard]] Corpus select_utterances(const Corpus& corpus, std::vector<std::uint64_t> ids);
+
+/// Returns utterances [first, end) so.
 [[nodiscard]] Corpus window_of(const Corpus& corpus, std::size_t first, std::size_t end);
 
 }  // namespace penstock::runtime

@@ -9,8 +9,7 @@
 #include <stdexcept>
 
 #include "configs/flatten.h"
-#include "layers/models/intermediate_ctc_units.h"
-#include "layers/models/span_masks.h"
+#include "layers/models/training_parameters.h"
 #include "partition/layout/build_model.h"
 
 // Rules describe tensors of one layer; groups repeat them for each layer of the model. A rule
@@ -162,8 +161,7 @@ class Pairer {
 
   Pairing take() {
     for (const auto& [name, shape] : ours_)
-      if (!used_.contains(name) && name != layers::kMaskEmbedding &&
-          !layers::is_unused_in_evaluation(name))
+      if (!used_.contains(name) && !layers::serves_training_alone(name))
         throw std::logic_error(fmt::format("no tensor of transformers is {}", name));
     return std::move(pairing_);
   }

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "layers/losses/ctc.h"
-#include "layers/losses/intermediate_ctc.h"
 #include "layers/nn/residual.h"
 
 // A model is walked as the trainer walks it: layer after layer, and the parts within residual
@@ -51,11 +50,8 @@ ValueName add_linear(LayerGraph& target, const layers::Linear& layer, const Valu
 
 ValueName add_layer(LayerGraph& target, const layers::Layer& layer, const ValueName& x);
 
-/// A unit that ends with the loss of intermediate CTC passes its input on, and serves training
-/// alone.
 ValueName add_residual(LayerGraph& target, const layers::Residual& unit, const ValueName& x) {
-  if (dynamic_cast<const layers::IntermediateCtc*>(unit.sequence().back().get()) != nullptr)
-    return x;
+  if (unit.training_only()) return x;
   ValueName f = x;
   for (const auto& part : unit.sequence()) f = add_layer(target, *part, f);
   target.graph.begin(unit.name());

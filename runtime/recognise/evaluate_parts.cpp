@@ -2,31 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <span>
 #include <utility>
 
+#include "runtime/corpus/corpus_window.h"
 #include "runtime/trainer/told_utterances.h"
 
 namespace penstock::runtime {
 namespace {
-
-/// Returns some utterances of a corpus, with ids from 0 on.
-Corpus selected(const Corpus& corpus, const std::vector<std::uint64_t>& ids) {
-  std::vector<AudioLength> lengths;
-  for (const std::uint64_t id : ids) lengths.push_back(corpus.lengths[id]);
-  const auto of_ids = [ids](const auto& of_corpus) {
-    return [ids, of_corpus](std::uint64_t id) { return of_corpus(ids.at(id)); };
-  };
-  Corpus chosen;
-  chosen.lengths = lengths;
-  chosen.files = corpus.files;
-  if (corpus.audio) chosen.audio = of_ids(corpus.audio);
-  if (corpus.text) chosen.text = of_ids(corpus.text);
-  if (corpus.labels) chosen.labels = of_ids(corpus.labels);
-  if (corpus.prompt) chosen.prompt = of_ids(corpus.prompt);
-  if (corpus.where) chosen.where = of_ids(corpus.where);
-  return chosen;
-}
 
 /// Adds what was heard of some utterances of a corpus.
 void merge(Evaluation part, const std::vector<std::uint64_t>& ids, Evaluation& all) {
@@ -45,7 +29,7 @@ void evaluate_whole(const Corpus& corpus, const std::vector<std::uint64_t>& ids,
     options.logits = [&](std::uint64_t id, std::span<const float> x_FC, std::int64_t channels) {
       how.options.logits(ids[id], x_FC, channels);
     };
-  merge(evaluate(how.session, selected(corpus, ids), how.tokenizer, options), ids, all);
+  merge(evaluate(how.session, select_utterances(corpus, ids), how.tokenizer, options), ids, all);
 }
 
 }  // namespace
@@ -73,11 +57,10 @@ Corpus corpus_of_parts(const Corpus& corpus, const std::vector<RecordingPart>& p
 std::vector<FailedUtterance> failures_of_recordings(const std::vector<FailedUtterance>& parts,
                                                     const std::vector<std::uint64_t>& recordings) {
   std::vector<FailedUtterance> failures;
-  for (const FailedUtterance& part : parts) {
-    const std::uint64_t recording = recordings.at(part.id);
-    if (std::ranges::find(failures, recording, &FailedUtterance::id) == failures.end())
-      failures.push_back({recording, part.why});
-  }
+  std::set<std::uint64_t> failed;
+  for (const FailedUtterance& part : parts)
+    if (failed.insert(recordings.at(part.id)).second)
+      failures.push_back({recordings[part.id], part.why});
   return failures;
 }
 

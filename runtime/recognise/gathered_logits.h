@@ -33,7 +33,7 @@ class GatheredLogits {
   [[nodiscard]] MappedFile map() const { return collected_->map(); }
 
  private:
-  /// Where the numbers of a part lie in this rank's scratch file, in bytes.
+  /// The place of a part's numbers in this rank's scratch file, in bytes.
   struct Place {
     std::uint64_t begin = 0, size = 0;
   };

@@ -310,7 +310,7 @@ void Recogniser::check_length(const AudioLength& length) const {
   (void)partition::output_frames(sequence_, std::vector{frames});
 }
 
-/// Where pauses are is not known yet: segments count as if all were of the longest length, and the
+/// Pauses are not known yet: segments count as if all were of the longest length, and the
 /// last one of a recording as no shorter than QuietCuts leaves it.
 Lengths Recogniser::heard_at_once(const Lengths& lengths) const {
   if (chunks_) return heard_lengths(lengths, *chunks_);

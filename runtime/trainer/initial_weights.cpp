@@ -16,6 +16,7 @@
 #include "layers/models/intermediate_ctc_units.h"
 #include "layers/models/lora.h"
 #include "layers/models/span_masks.h"
+#include "layers/models/training_parameters.h"
 #include "runtime/checkpoint/open_checkpoint.h"
 #include "runtime/checkpoint/resume/resume.h"
 #include "runtime/checkpoint/resume/saved_tokenizer.h"
@@ -78,16 +79,10 @@ std::string told(const std::vector<std::string>& keys, const Flat& now, const Fl
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-/// True for the vector of masked frames, and for what intermediate CTC alone needs. A new run may
-/// begin or end with these, so a checkpoint may have them or not.
-bool serves_training(std::string_view name) {
-  return name == layers::kMaskEmbedding || layers::is_unused_in_evaluation(name);
-}
-
 /// True for what starts anew beside the head: what serves training alone if the checkpoint lacks
 /// it, and intermediate CTC if its logits are of other labels.
 bool starts_anew(const std::string& name, const Checkpoint& checkpoint, HeadSource source) {
-  return (serves_training(name) && !checkpoint.contains(name)) ||
+  return (layers::serves_training_alone(name) && !checkpoint.contains(name)) ||
          (layers::is_intermediate_parameter(name) && source != HeadSource::whole);
 }
 
@@ -140,7 +135,8 @@ class WeightAccounts {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
       const bool of_head = source_ == HeadSource::none && head_.covers(name);
       const bool of_no_model = name.starts_with(kSlotTensors) || name.starts_with(kKeptTensors);
-      if (!known_.contains(name) && !of_no_model && !of_head && !serves_training(name))
+      if (!known_.contains(name) && !of_no_model && !of_head &&
+          !layers::serves_training_alone(name))
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
     }
     if (faults_.empty()) return;
@@ -204,7 +200,7 @@ bool acts_in_training(std::string_view key) {
 
 /// True for parameters beside the head that may start anew, adapters (LoRA) aside.
 bool is_aid(std::string_view name) {
-  return (serves_training(name) || layers::is_intermediate_parameter(name)) &&
+  return (layers::serves_training_alone(name) || layers::is_intermediate_parameter(name)) &&
          !layers::is_lora_parameter(name);
 }
 

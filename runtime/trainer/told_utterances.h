@@ -10,7 +10,7 @@
 
 namespace penstock::runtime {
 
-/// What a rank tells rank 0 about utterances.
+/// The message of a rank to rank 0 about utterances.
 class ToldUtterances {
  public:
   void tell(std::uint64_t id, const Recognised& heard);

@@ -9,7 +9,7 @@
 
 namespace penstock::runtime {
 
-/// What enters the last layer for some utterances.
+/// Inputs of the last layer for some utterances.
 struct ScoredInputs {
   std::span<const std::uint64_t> ids;               // in the corpus
   const std::vector<std::span<const float>>& x_FC;  // frames × channels of each

@@ -1,30 +1,10 @@
 #include "layers/cpu/attention/attention_head.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/sizes.h"
+#include "layers/cpu/softmax_row.h"
 
 namespace penstock::layers {
 namespace {
-
-// Turns scores into weights in place. Returns log Σ e^s. The largest score is subtracted first, so
-// that no exponential overflows. Lanes after the end would be e^-largest, and are cleared before
-// they count.
-template <class T>
-T softmax(T* row, std::int64_t count) {
-  const T largest = *std::max_element(row, row + count);
-  Vector<T> sums{};
-  for_each_vector<T>(count, [&](std::int64_t c, auto lanes) {
-    Vector<T> e = exp(load<T>(row + c, lanes) - largest);
-    if (lanes < kLanes<T>)
-      for (std::int64_t lane = lanes; lane < kLanes<T>; ++lane) e[lane] = 0;
-    sums += e;
-    store<T>(row + c, e, lanes);
-  });
-  T sum = 0;
-  for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) sum += sums[lane];
-  const T inverse = 1 / sum;
-  for (std::int64_t c = 0; c < count; ++c) row[c] *= inverse;
-  return largest + std::log(sum);
-}
 
 // Computes one head of one utterance, 64 queries at a time, each with all the keys that its tile
 // sees. So the workspace grows with the frames, and not with their square. run_product() computes q
@@ -37,7 +17,7 @@ void attend(const AttentionForward& op, const AttentionScratch<T>& scratch,
     head.compute_scores(tile);
     for (std::int64_t r = 0; r < tile.rows; ++r) {
       const auto [begin, end] = head.keys_seen_by(tile, r);
-      const T log_sum = softmax(scratch.weights + r * tile.seen + begin, end - begin);
+      const T log_sum = softmax_row(scratch.weights + r * tile.seen + begin, end - begin);
       head.clear_unseen(tile, r);
       if (T* kept = head.log_sums(tile.first + r)) *kept = log_sum;
     }

@@ -2,6 +2,7 @@
 #include "layers/cuda/core/numbers.h"
 #include "layers/cuda/core/reduce.h"
 #include "layers/cuda/norms/column_sums.h"
+#include "layers/cuda/norms/warp_rows.h"
 #include "layers/ops/layer_norm.h"
 
 // LayerNorm and RMSNorm; layers/ops/layer_norm.h has the formulas. A warp takes a row, so its sums
@@ -13,23 +14,6 @@
 namespace penstock::layers {
 namespace cuda {
 namespace {
-
-constexpr int kRowsOfBlock = 8;  // a warp each
-
-struct LayerNormSize {
-  explicit LayerNormSize(const Tensor& x_FC)
-      : rows(x_FC.shape.at(0)), channels(static_cast<int>(x_FC.shape.at(1))) {}
-  Grid grid() const {
-    return {dim3(static_cast<unsigned>((rows + kRowsOfBlock - 1) / kRowsOfBlock)),
-            dim3(kRowsOfBlock * kWarp)};
-  }
-  std::int64_t rows;
-  int channels;
-};
-
-__device__ inline std::int64_t row_of_warp() {
-  return block_x() * kRowsOfBlock + thread_x() / kWarp;
-}
 
 /// Returns the mean of term(c) over the channels, to each thread of the warp.
 template <class Term>
@@ -51,8 +35,8 @@ struct Normalisation {
 /// for the variance around it, and for y. The variance has a pass of its own to avoid the
 /// cancellation of E[x²] - E[x]². All sums are FP32.
 template <class T>
-__global__ void normalise_rows(const T* x, T* y, LayerNormSize size, Normalisation how) {
-  const std::int64_t row = row_of_warp();
+__global__ void normalise_rows(const T* x, T* y, WarpRows size, Normalisation how) {
+  const std::int64_t row = WarpRows::row();
   if (row >= size.rows) return;  // whole warps
   const int channels = size.channels;
   x += row * channels;
@@ -83,10 +67,9 @@ struct RowGradients {
 /// Computes dx = (g - mean(g) - x_hat · mean(g · x_hat)) / deviation with g = dy · weight. mean(g)
 /// counts only if centred. One warp for each row.
 template <class T>
-__global__ void normalise_rows_backward(RowGradients<T> of, LayerNormSize size,
-                                        const float* statistics, const float* weight,
-                                        bool centred) {
-  const std::int64_t row = row_of_warp();
+__global__ void normalise_rows_backward(RowGradients<T> of, WarpRows size, const float* statistics,
+                                        const float* weight, bool centred) {
+  const std::int64_t row = WarpRows::row();
   if (row >= size.rows) return;
   const int channels = size.channels;
   const T* const x = of.x + row * channels;
@@ -127,7 +110,7 @@ float* data_or_null(const Tensor& tensor) {
 
 template <>
 void CudaBackend::compute(Stream& stream, const LayerNormForward& op) {
-  const cuda::LayerNormSize size(op.x_FC);
+  const cuda::WarpRows size(op.x_FC);
   cuda::with_type_of(op.x_FC, "LayerNormForward", [&]<class T>(T) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), size.grid(), cuda::normalise_rows<T>,
                  cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.y_FC), size,
@@ -141,7 +124,7 @@ void CudaBackend::compute(Stream& stream, const LayerNormForward& op) {
 
 template <>
 void CudaBackend::compute(Stream& stream, const LayerNormBackwardInput& op) {
-  const cuda::LayerNormSize size(op.x_FC);
+  const cuda::WarpRows size(op.x_FC);
   auto& own = static_cast<CudaStream&>(stream);
   const float* statistics = cuda::data_of<float>(op.statistics_F2);
   cuda::with_type_of(op.x_FC, "LayerNormBackwardInput", [&]<class T>(T) {

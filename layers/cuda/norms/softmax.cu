@@ -1,7 +1,7 @@
 #include "layers/cuda/core/cuda_backend.h"
-#include "layers/cuda/core/launch.h"
 #include "layers/cuda/core/numbers.h"
 #include "layers/cuda/core/reduce.h"
+#include "layers/cuda/norms/warp_rows.h"
 #include "layers/ops/softmax.h"
 
 // A warp takes a row, so its sums are combined by shuffles, in a fixed order. Rows are read again
@@ -11,26 +11,9 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-constexpr int kSoftmaxRows = 8;  // rows of a block, a warp each
-
-struct SoftmaxSize {
-  explicit SoftmaxSize(const Tensor& x_FC)
-      : rows(x_FC.shape.at(0)), channels(static_cast<int>(x_FC.shape.at(1))) {}
-  Grid grid() const {
-    return {dim3(static_cast<unsigned>((rows + kSoftmaxRows - 1) / kSoftmaxRows)),
-            dim3(kSoftmaxRows * kWarp)};
-  }
-  std::int64_t rows;
-  int channels;
-};
-
-__device__ inline std::int64_t softmax_row() {
-  return block_x() * kSoftmaxRows + thread_x() / kWarp;
-}
-
 template <class T>
-__global__ void softmax_rows(const T* x, T* y, SoftmaxSize size) {
-  const std::int64_t row = softmax_row();
+__global__ void softmax_rows(const T* x, T* y, WarpRows size) {
+  const std::int64_t row = WarpRows::row();
   if (row >= size.rows) return;  // whole warps
   const int channels = size.channels, lane = thread_x() % kWarp;
   x += row * channels;
@@ -46,8 +29,8 @@ __global__ void softmax_rows(const T* x, T* y, SoftmaxSize size) {
 }
 
 template <class T>
-__global__ void softmax_rows_backward(const T* y, const T* dy, T* dx, SoftmaxSize size) {
-  const std::int64_t row = softmax_row();
+__global__ void softmax_rows_backward(const T* y, const T* dy, T* dx, WarpRows size) {
+  const std::int64_t row = WarpRows::row();
   if (row >= size.rows) return;
   const int channels = size.channels, lane = thread_x() % kWarp;
   y += row * channels;
@@ -65,7 +48,7 @@ __global__ void softmax_rows_backward(const T* y, const T* dy, T* dx, SoftmaxSiz
 
 template <>
 void CudaBackend::compute(Stream& stream, const SoftmaxForward& op) {
-  const cuda::SoftmaxSize size(op.x_FC);
+  const cuda::WarpRows size(op.x_FC);
   cuda::with_type_of(op.x_FC, "SoftmaxForward", [&]<class T>(T) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), size.grid(), cuda::softmax_rows<T>,
                  cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.y_FC), size);
@@ -74,7 +57,7 @@ void CudaBackend::compute(Stream& stream, const SoftmaxForward& op) {
 
 template <>
 void CudaBackend::compute(Stream& stream, const SoftmaxBackward& op) {
-  const cuda::SoftmaxSize size(op.y_FC);
+  const cuda::WarpRows size(op.y_FC);
   cuda::with_type_of(op.y_FC, "SoftmaxBackward", [&]<class T>(T) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), size.grid(),
                  cuda::softmax_rows_backward<T>, cuda::data_of<T>(op.y_FC),

@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kThreads)
                            (smoothing * uniform - (1 - smoothing) * likelihood);
 }
 
-/// What multiplies the gradient, and the label smoothing.
+/// These multiply the gradient of an utterance, with the label smoothing.
 struct GradientFactors {
   const float* weights;  // of utterances
   double scale, smoothing;

@@ -8,7 +8,7 @@
 
 namespace penstock::runtime {
 
-/// What a manifest of Lhotse's says of a recording. See json_line.h on templates.
+/// A recording as a manifest of Lhotse's describes it. See json_line.h on templates.
 struct LhotseSource {
   std::size_t files = 0;
   std::string type, source;  // of the first file: "file" and its path, or how it is made

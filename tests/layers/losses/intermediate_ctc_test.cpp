@@ -69,7 +69,7 @@ TEST(IntermediateCtc, WeighsTheLossOfCtc) {
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], 0.375 * wanted[i], 1e-15);
 }
 
-// What comes back reaches the logits through the posteriors alone.
+// The gradient reaches the logits through the posteriors alone.
 TEST(IntermediateCtc, WithoutWeightIsASoftmax) {
   const IntermediateCtc without = conditioning(0), with = conditioning(1);
   IntermediatePass plain(without), trained(with);

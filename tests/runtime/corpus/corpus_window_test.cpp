@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/data/remote/remote_files.h"
+
 namespace penstock::runtime {
 namespace {
 
@@ -32,6 +34,18 @@ TEST(CorpusWindow, FollowsFromWhatLiesBehindItsStart) {
   ASSERT_GT(whole.size(), 4u);
   for (std::size_t w = 0; w + 1 < whole.size(); ++w)
     EXPECT_EQ(ends_of({3}, seconds, whole[w]), Ends(whole.begin() + w + 1, whole.end()));
+}
+
+// Without them, a window of recordings on servers would depend on what the cache still holds.
+TEST(CorpusWindow, KeepsWhatOpensItsFiles) {
+  configs::DataConfig data;
+  data.train = {{"s3://bucket/train.jsonl"}};
+  Corpus corpus;
+  corpus.lengths = {{100, 10}, {200, 10}, {300, 10}};
+  corpus.files = remote_files(data);
+  ASSERT_NE(corpus.files, nullptr);
+  EXPECT_EQ(window_of(corpus, 1, 3).files, corpus.files);
+  EXPECT_EQ(select_utterances(corpus, {2, 0}).lengths[0].samples, 300);
 }
 
 TEST(CorpusWindow, CountsIdsFromItsStart) {

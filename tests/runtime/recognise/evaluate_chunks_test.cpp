@@ -132,7 +132,7 @@ TEST_F(EvaluateChunks, TextsAreNearlyThoseOfTheWhole) {
   }
 }
 
-// What enters the last layer of a transducer with CTC beside it has other channels before CTC's.
+// A transducer with CTC beside it has other channels before CTC's in what enters its last layer.
 TEST_F(EvaluateChunks, HybridsJoinTheirCtcAlone) {
   const test::ToneCheckpoint hybrid({"trainer.steps=120", "model.decoder=rnnt", "decoder.width=12",
                                      "decoder.joint=12", "decoder.ctc_weight=0.5"});

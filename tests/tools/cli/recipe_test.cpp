@@ -51,7 +51,7 @@ TEST(SavedRecipe, NeedsPiecesOnThisMachine) {
       << message;
 }
 
-// What a command writes must not replace a recipe that it was made from.
+// A command must not write over a recipe that it was made from.
 TEST(RecipeArguments, NameIncludedFilesToo) {
   const test::TemporaryFolder folder;
   const std::string recipe = folder.path() / "recipe.toml", base = folder.path() / "base.toml";
