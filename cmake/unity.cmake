@@ -1,8 +1,8 @@
 # unity_by_folder(TARGET FILE...): where PENSTOCK_UNITY is on, the given sources of each folder are compiled as
-# one, so that Eigen, JSON and the standard library are read once a folder and not once a file. Of a folder with
-# many, as several: both cores have work, and memory stays below 2 GiB.
+# one, so that Eigen, JSON and the standard library are read once a folder and not once a file. A folder with many
+# becomes several units of about the same size, so that both cores have work and memory stays below 2 GiB.
 function(unity_by_folder target)
-  set(most 12)
+  set(most 18)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PENSTOCK_UNITY} UNITY_BUILD_MODE GROUP)
   if(PENSTOCK_UNITY)  # types of a file's own are then behind an include, which g++ takes for a header's
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
@@ -13,12 +13,23 @@ function(unity_by_folder target)
       <memory> <numeric> <optional> <random> <ranges> <set> <span> <sstream> <string> <thread> <unordered_map> <vector>)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
+  set(folders)
   foreach(file ${ARGN})
     get_filename_component(folder ${file} DIRECTORY)
     file(RELATIVE_PATH folder ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
     string(MAKE_C_IDENTIFIER "in_${folder}" folder)
-    math(EXPR count_${folder} "${count_${folder}} + 1")
-    math(EXPR part "(${count_${folder}} - 1) / ${most}")
-    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${folder}_${part})
+    list(APPEND folders ${folder})
+    list(APPEND files_${folder} ${file})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder ${folders})
+    list(LENGTH files_${folder} count)
+    math(EXPR parts "(${count} + ${most} - 1) / ${most}")
+    set(number 0)
+    foreach(file ${files_${folder}})
+      math(EXPR part "${number} * ${parts} / ${count}")
+      set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${folder}_${part})
+      math(EXPR number "${number} + 1")
+    endforeach()
   endforeach()
 endfunction()

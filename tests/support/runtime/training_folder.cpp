@@ -19,7 +19,7 @@ TrainingFolder::TrainingFolder(std::string binary, std::string mpirun)
 }
 
 std::vector<std::string> TrainingFolder::launch(Ranks ranks) const {
-  std::vector<std::string> command = {"timeout", "-k", "2", "30"};
+  std::vector<std::string> command = {"timeout", "-k", "2", "300"};
   if (ranks.folder) {
     command.insert(command.end(), {source("tools/ranks"), std::to_string(ranks.count)});
   } else if (ranks.count > 0) {
