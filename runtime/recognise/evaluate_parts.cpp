@@ -73,6 +73,7 @@ Evaluation evaluate_parts(const Corpus& corpus, const PartedEvaluation& how) {
   comm::Communicator& world = how.session.grid().world();
   Evaluation all;
   all.utterances.resize(world.rank() == 0 ? corpus.size() : 0);
+  all.in_parts = std::ssize(cut);
   if (!whole.empty()) evaluate_whole(corpus, whole, how, all);
   how.evaluate_long(cut, all);
   EvaluationReport& report = all.report;

@@ -34,8 +34,8 @@ struct PartedEvaluation {
 };
 
 /// Evaluates recordings that are not cut by runtime::evaluate(), the others by `evaluate_long`, and
-/// counts them together. The loss is that of the recordings that are not cut. All ranks call it,
-/// with a corpus that is not empty.
+/// counts them together. The loss is that of the recordings that are not cut, the others count in
+/// Evaluation::in_parts. All ranks call it, with a corpus that is not empty.
 [[nodiscard]] Evaluation evaluate_parts(const Corpus& corpus, const PartedEvaluation& how);
 
 }  // namespace penstock::runtime

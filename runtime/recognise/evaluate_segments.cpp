@@ -4,9 +4,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/parallel.h"
+#include "comm/collectives.h"
 #include "runtime/data/audio/quiet_cuts.h"
 #include "runtime/data/remote/remote_files.h"
 #include "runtime/job/packing.h"
+#include "runtime/trainer/utterance_scorer.h"
 
 // Ranks that read audio share the recordings, look for quiet moments, and tell all ranks where the
 // segments begin. Then these are a corpus like any other. A recording that can't be read has no
@@ -41,7 +44,7 @@ FoundSegments find_together(const Corpus& corpus, const std::vector<std::uint64_
   comm::Communicator& world = how.session.grid().world();
   Packer own;
   for (std::size_t i = 0; i < recordings.size(); ++i) {
-    if (how.readers[i % how.readers.size()] != world.rank()) continue;
+    if (how.readers.audio[i % how.readers.audio.size()] != world.rank()) continue;
     const auto found = find_segments(corpus, recordings[i], how.seconds, failures);
     own.add(static_cast<std::int64_t>(i));
     own.add(std::ssize(found));
@@ -76,6 +79,20 @@ void append(const Recognised& segment, Recognised& recording) {
   if (segment.score) recording.score = recording.score.value_or(0) + *segment.score;
 }
 
+/// Sends the texts of recordings from their reader to rank 0, which counts the errors.
+void count_errors_together(const Corpus& corpus, const std::vector<std::uint64_t>& recordings,
+                           const SegmentedEvaluation& how, std::vector<Recognised>& heard) {
+  comm::Communicator& world = how.session.grid().world();
+  Packer own;
+  if (corpus.labels && world.rank() == how.readers.texts.front())
+    for (const std::uint64_t id : recordings) own.add(how.tokenizer.normalised(corpus.text(id)));
+  std::vector<std::string> references;
+  for (std::string& of_rank : comm::gather(world, own.bytes()))
+    for (Unpacker from(std::move(of_rank)); !from.empty();) references.push_back(from.text());
+  parallel_for(references.size(), how.options.threads,
+               [&](std::size_t i) { compare(heard[recordings[i]], references[i], how.options); });
+}
+
 void evaluate_long(const Corpus& corpus, const std::vector<std::uint64_t>& recordings,
                    const SegmentedEvaluation& how, Evaluation& all) {
   std::vector<FailedUtterance> failures;
@@ -99,6 +116,7 @@ void evaluate_long(const Corpus& corpus, const std::vector<std::uint64_t>& recor
     if (!all.utterances.empty()) all.utterances.at(id).fault = std::move(why);  // on rank 0
   }
   all.failures.insert(all.failures.end(), failures.begin(), failures.end());
+  count_errors_together(corpus, recordings, how, all.utterances);
 }
 
 }  // namespace

@@ -9,14 +9,14 @@ struct SegmentedEvaluation {
   Session& session;
   const Tokenizer& tokenizer;
   const EvaluationOptions& options;
-  const std::vector<int>& readers;  // ranks that read audio
-  double seconds = 0;               // of the longest segment
+  const CorpusReaders& readers;
+  double seconds = 0;  // of the longest segment
 };
 
 /// Evaluates a corpus as runtime::evaluate() does, by any decoder, but cuts recordings that are
 /// longer than `seconds` where they are quiet, by QuietCuts. Each segment is decoded by itself, and
-/// texts and scores are added up. Such a recording has one text, no words with times, and no count
-/// of errors. All ranks call it, with a corpus that is not empty.
+/// texts and scores are added up. Such a recording has one text and no words with times. Its errors
+/// are counted on rank 0. All ranks call it, with a corpus that is not empty.
 [[nodiscard]] Evaluation evaluate_segments(const Corpus& corpus, const SegmentedEvaluation& how);
 
 /// True if it cuts recordings of such a length.

@@ -17,7 +17,7 @@ namespace penstock::runtime {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EditCount, edits, reference)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorCount, words, characters)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ErrorTally, utterances, skipped, errors,
-                                                oracle_word_edits, loss, audio_seconds)
+                                                oracle_word_edits, loss, in_parts, audio_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationTotals, step, manifests, by, done)
 
 ErrorTally& ErrorTally::operator+=(const ErrorTally& other) {
@@ -26,6 +26,7 @@ ErrorTally& ErrorTally::operator+=(const ErrorTally& other) {
   errors += other.errors;
   oracle_word_edits += other.oracle_word_edits;
   loss += other.loss;
+  in_parts += other.in_parts;
   audio_seconds += other.audio_seconds;
   return *this;
 }
@@ -45,6 +46,7 @@ ErrorTally tally_of(const Evaluation& evaluation) {
                      .characters = {report.character_edits, report.characters}},
           .oracle_word_edits = report.oracle_word_edits,
           .loss = evaluation.loss_sum,
+          .in_parts = evaluation.in_parts,
           .audio_seconds = report.audio_seconds};
 }
 
@@ -52,7 +54,8 @@ EvaluationReport report_of(const ErrorTally& tally) {
   EvaluationReport report;
   report.utterances = tally.utterances;
   report.skipped = tally.skipped;
-  report.loss = tally.loss / static_cast<double>(std::max<std::int64_t>(tally.utterances, 1));
+  const std::int64_t whole = std::max<std::int64_t>(tally.utterances - tally.in_parts, 1);
+  report.loss = tally.loss / static_cast<double>(whole);
   report.wer = tally.errors.words.rate();
   report.cer = tally.errors.characters.rate();
   report.word_edits = tally.errors.words.edits;

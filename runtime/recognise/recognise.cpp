@@ -295,7 +295,7 @@ EvaluationOptions Recogniser::joined_options(EvaluationOptions options) const {
   return options;
 }
 
-bool Recogniser::segments(const AudioLength& length) const {
+bool Recogniser::cuts_at_pauses(const AudioLength& length) const {
   return chunking_.enabled() && !chunks_ && is_segmented(length, chunking_.seconds);
 }
 
@@ -305,7 +305,8 @@ void Recogniser::check_length(const AudioLength& length) const {
     return;
   }
   AudioLength heard = length;
-  if (segments(length)) heard.samples = static_cast<std::int64_t>(chunking_.seconds * length.rate);
+  if (cuts_at_pauses(length))
+    heard.samples = static_cast<std::int64_t>(chunking_.seconds * length.rate);
   const std::int64_t frames = shape_utterance(0, heard, 1, config_.features).frames;
   (void)partition::output_frames(sequence_, std::vector{frames});
 }
@@ -319,7 +320,7 @@ Lengths Recogniser::heard_at_once(const Lengths& lengths) const {
   for (std::uint64_t id = 0; id < lengths.size(); ++id) {
     AudioLength left = lengths[id];
     const auto most = static_cast<std::int64_t>(chunking_.seconds * left.rate);
-    for (; segments(left); left.samples -= most) heard.push_back({most, left.rate});
+    for (; cuts_at_pauses(left); left.samples -= most) heard.push_back({most, left.rate});
     if (left.samples < lengths[id].samples)
       left.samples = std::max(left.samples, std::min<std::int64_t>(left.rate / 2, most));
     heard.push_back(left);
@@ -343,7 +344,7 @@ Evaluation Recogniser::evaluate(const Corpus& corpus, EvaluationOptions options)
     return evaluate_segments(corpus, {.session = *session_,
                                       .tokenizer = *tokenizer_,
                                       .options = options,
-                                      .readers = readers_.audio,
+                                      .readers = readers_,
                                       .seconds = chunking_.seconds});
   return evaluate_chunks(corpus, {.session = *session_,
                                   .chunks = *chunks_,

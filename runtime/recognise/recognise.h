@@ -62,6 +62,8 @@ class Recogniser {
   const CtcBeamDecoders* ctc_decoders() const { return ctc_decoders_ ? &*ctc_decoders_ : nullptr; }
   /// Returns what cuts long recordings into chunks whose frames are joined; null if there is none.
   const AudioChunks* chunks() const { return chunks_ ? &*chunks_ : nullptr; }
+  /// True for a recording that is cut into segments, which are decoded one by one.
+  [[nodiscard]] bool cuts_at_pauses(const AudioLength& length) const;
   /// Throws ShapeError if the model can't hear a recording of such a length, though in parts, and
   /// DataError as from AudioChunks::cut() and resampling().
   void check_length(const AudioLength& length) const;
@@ -78,7 +80,6 @@ class Recogniser {
 
  private:
   void make_session(const Lengths& lengths);
-  bool segments(const AudioLength& length) const;
   Lengths heard_at_once(const Lengths& lengths) const;
   EvaluationOptions joined_options(EvaluationOptions options) const;
 

@@ -11,6 +11,16 @@
 
 namespace penstock::runtime {
 
+void compare(Recognised& heard, const std::string& reference, const EvaluationOptions& options) {
+  if (options.references) heard.reference = reference;
+  if (options.times_references) return;
+  heard.errors = count_errors(reference, heard.text);
+  heard.oracle_word_edits = heard.errors.words.edits;
+  for (const auto& [text, score] : heard.nbest)
+    heard.oracle_word_edits =
+        std::min(heard.oracle_word_edits, count_errors(reference, text).words.edits);
+}
+
 void UtteranceScorer::decode(const ScoredInputs& inputs) {
   const std::size_t count = inputs.ids.size();
   if (options_.logits)
@@ -89,19 +99,8 @@ void UtteranceScorer::tell(std::uint64_t id, const std::vector<layers::Hypothesi
   const auto count = std::min(found.size(), static_cast<std::size_t>(options_.decoding.nbest));
   for (const layers::Hypothesis& one : std::span(found).first(count))
     heard.nbest.push_back({tokenizer_.decode(one.labels), one.score});
-  if (corpus_.labels != nullptr) compare(heard, tokenizer_.normalised(corpus_.text(id)));
+  if (corpus_.labels != nullptr) compare(heard, tokenizer_.normalised(corpus_.text(id)), options_);
   told_.tell(id, heard);
-}
-
-/// An alignment has no use for errors, which would take hours for a text of hours.
-void UtteranceScorer::compare(Recognised& heard, const std::string& reference) const {
-  if (options_.references) heard.reference = reference;
-  if (options_.times_references) return;
-  heard.errors = count_errors(reference, heard.text);
-  heard.oracle_word_edits = heard.errors.words.edits;
-  for (const auto& [text, score] : heard.nbest)
-    heard.oracle_word_edits =
-        std::min(heard.oracle_word_edits, count_errors(reference, text).words.edits);
 }
 
 }  // namespace penstock::runtime

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/trainer/evaluation.h"
@@ -15,6 +16,11 @@ struct ScoredInputs {
   const std::vector<std::span<const float>>& x_FC;  // frames × channels of each
   std::int64_t channels = 0;
 };
+
+/// Counts the errors of a text and of its alternatives, and keeps the normalised reference if the
+/// options say so. Nothing is counted where words of references are timed: for a text of hours it
+/// would take hours.
+void compare(Recognised& heard, const std::string& reference, const EvaluationOptions& options);
 
 /// Decodes and scores utterances of a corpus, on a rank of the last stage. Its arguments must
 /// outlive it.
@@ -37,7 +43,6 @@ class UtteranceScorer {
                                const std::vector<std::int32_t>& heard) const;
   std::vector<std::vector<ErrorCount>> count_alternatives(const ScoredInputs& inputs) const;
   void tell(std::uint64_t id, const std::vector<layers::Hypothesis>& found, Recognised heard = {});
-  void compare(Recognised& heard, const std::string& reference) const;
 
   const Corpus& corpus_;
   const Tokenizer& tokenizer_;

@@ -110,6 +110,7 @@ void add_evaluate(CLI::App& app, Run& run) {
                    "well. May be given several times")
       ->allow_extra_args(false);
   takes_recognition(command, options->trained, options->test.window);
+  takes_chunks(command, options->trained.chunking);
   takes_results(command, options->results);
   command->add_flag("--json", options->json, "Print one JSON object; its rates are fractions");
   command->footer(

@@ -72,16 +72,21 @@ nlohmann::ordered_json counts_json(const runtime::ErrorTally& tally, int nbest) 
   return json;
 }
 
+/// Returns the mean loss, or null if some utterances were heard in parts and have none.
+nlohmann::ordered_json loss_json(const runtime::ErrorTally& tally) {
+  return tally.in_parts == 0 ? nlohmann::ordered_json(runtime::report_of(tally).loss) : nullptr;
+}
+
 }  // namespace
 
 std::string evaluation_text(const EvaluationOutcome& outcome) {
   const auto& [test, totals, seconds, nbest] = outcome;
   const runtime::ErrorTally sum = runtime::sum_of(totals);
   const runtime::EvaluationReport r = runtime::report_of(sum);
-  std::string text =
-      fmt::format("{} after step {}: WER {:.2f} % ({} of {}), CER {:.2f} %, loss {:.3f}\n",
-                  counted(r.utterances, "utterance"), totals.step, 100 * r.wer, r.word_edits,
-                  counted(r.words, "word"), 100 * r.cer, r.loss);
+  std::string text = fmt::format("{} after step {}: WER {:.2f} % ({} of {}), CER {:.2f} %{}\n",
+                                 counted(r.utterances, "utterance"), totals.step, 100 * r.wer,
+                                 r.word_edits, counted(r.words, "word"), 100 * r.cer,
+                                 sum.in_parts == 0 ? fmt::format(", loss {:.3f}", r.loss) : "");
   if (nbest > 0)
     text +=
         fmt::format("an oracle's choice of {}: WER {:.2f} % ({} of {})\n", counted(nbest, "text"),
@@ -109,7 +114,7 @@ std::string evaluation_json(const EvaluationOutcome& outcome) {
                               {"cer", r.cer},
                               {"utterances", r.utterances},
                               {"skipped_utterances", r.skipped},
-                              {"loss", r.loss},
+                              {"loss", loss_json(sum)},
                               {"word_edits", r.word_edits},
                               {"words", r.words},
                               {"character_edits", r.character_edits},
@@ -124,7 +129,7 @@ std::string evaluation_json(const EvaluationOutcome& outcome) {
       const runtime::ErrorTally& tally = totals.manifests.at(m);
       nlohmann::ordered_json of_manifest{{"manifest", test.manifests[m]}};
       of_manifest.update(counts_json(tally, nbest));
-      of_manifest["loss"] = runtime::report_of(tally).loss;
+      of_manifest["loss"] = loss_json(tally);
       of_manifest["audio_seconds"] = tally.audio_seconds;
       manifests.push_back(of_manifest);
     }

@@ -171,6 +171,22 @@ TEST_F(CorpusTest, RejectsAudioTooLongForTheModel) {
   expect_refused({"s do not fit the model: there are positions for 12"});
 }
 
+TEST_F(CorpusTest, PartsOfRecordingsMustFitTheModel) {
+  options_.output_frames = [](std::int64_t frames) {
+    if (frames > 12) throw ShapeError("there are positions for 12");
+    return frames;
+  };
+  options_.loss.most_labels = 6;
+  add(90000, "abcdefgh");
+  options_.heard_in_parts = [](const AudioLength& length) { return length.seconds() > 0.11; };
+  EXPECT_EQ(load().size(), 4u);
+  options_.heard_in_parts = [](const AudioLength& length) -> bool {
+    if (length.seconds() < 0.11) return false;
+    throw ShapeError("a part has no frame");
+  };
+  expect_refused({"s do not fit the model: a part has no frame"});
+}
+
 // The longest has some 1,000 frames at speed 1, and twice as many at half of it.
 TEST_F(CorpusTest, RejectsAudioTooLongAtTheSlowestSpeed) {
   options_.data.speeds = {0.5, 1};

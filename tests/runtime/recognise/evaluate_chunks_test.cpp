@@ -167,6 +167,31 @@ TEST_F(EvaluateChunks, TakesAnySoundFile) {
   EXPECT_LT(others.texts()[0].size(), 3u);
 }
 
+TEST_F(EvaluateChunks, CountsErrorsOfJoinedTexts) {
+  const std::string file = join("long.wav", 1);
+  test::write_file(in("long.jsonl"), test::read_file(in("test.jsonl")) +
+                                         R"({"audio_filepath": "long.wav", "text": "abcdabcd"})" +
+                                         "\n");
+  const Trained trained{.chunking = {.seconds = kChunk}};
+  const test::Judged found = checkpoint().evaluate({{in("long.jsonl")}}, {}, trained);
+  ASSERT_EQ(found.utterances.size(), 8u);
+  const Recognised& joined = found.utterances.back();
+  EXPECT_EQ(joined.reference, "abcdabcd");
+  EXPECT_EQ(joined.text, hear({{file}}).texts().front());
+  EXPECT_TRUE(joined.errors == count_errors(joined.reference, joined.text));
+  ErrorTally expected = checkpoint().evaluate({{in("test.jsonl")}}).totals.manifests.front();
+  EXPECT_GT(expected.loss, 0);
+  expected += {.utterances = 1,
+               .errors = joined.errors,
+               .oracle_word_edits = joined.errors.words.edits,
+               .in_parts = 1,
+               .audio_seconds = audio_length(file).seconds()};
+  for (const auto& layout : test::kRecognitionLayouts)
+    EXPECT_TRUE(checkpoint().evaluate({{in("long.jsonl")}}, layout, trained).totals.manifests ==
+                std::vector{expected})
+        << layout.ranks << " ranks";
+}
+
 TEST_F(EvaluateChunks, ReportsARecordingThatBreaksOff) {
   const std::string file = join("long.flac", 2, {0x170002, 8000});
   std::string bytes = test::read_file(file);

@@ -81,6 +81,54 @@ TEST_F(EvaluateSegments, EveryLayoutMakesTheSameTexts) {
   EXPECT_EQ(texts[4], whole[1]);
 }
 
+// The text of the long recording has more labels than the decoder has positions, and the reader of
+// the damaged one finds no segment.
+TEST_F(EvaluateSegments, CountsErrorsOfAddedTexts) {
+  const test::ToneCheckpoint attention({"trainer.steps=2", "model.decoder=attention",
+                                        "decoder.width=12", "decoder.heads=2", "decoder.layers=1",
+                                        "decoder.inner=12", "decoder.max_positions=9",
+                                        "data.failing_utterances=0.5"});
+  std::vector<float> sound;
+  for (int u = 0; u < 9; ++u)
+    for (const float x : read_audio(attention.in(fmt::format("train-{}.wav", u))).samples)
+      sound.push_back(x);
+  test::write_sound(attention.in("long.wav"), sound, {0x010002, 8000});
+  test::write_sound(attention.in("b.flac"), sound, {0x170002, 8000});
+  std::string broken = test::read_file(attention.in("b.flac"));
+  broken.replace(broken.size() / 2, 400, std::string(400, '\x55'));
+  test::write_file(attention.in("b.flac"), broken);
+  const std::string text = "abcdabcdabcdabcd";
+  test::write_file(attention.in("long.jsonl"),
+                   test::read_file(attention.in("test.jsonl")) +
+                       fmt::format("{{\"audio_filepath\": \"long.wav\", \"text\": \"{}\"}}\n"
+                                   "{{\"audio_filepath\": \"b.flac\", \"text\": \"{}\"}}\n",
+                                   text, text));
+  const TestSet test{{attention.in("long.jsonl")}};
+  EXPECT_NE(test::message_of<DataError>([&] {
+              (void)attention.evaluate(test);
+            }).find("longer than the decoder's positions"),
+            std::string::npos);
+
+  const Trained trained{.chunking = {.seconds = kSeconds}};
+  const test::Judged found = attention.evaluate(test, {}, trained);
+  ASSERT_EQ(found.utterances.size(), 9u);
+  const Recognised& added = found.utterances[7];
+  EXPECT_EQ(added.reference, text);
+  EXPECT_EQ(added.text,
+            attention.transcribe({{attention.in("long.wav")}}, {}, {}, trained).texts().front());
+  EXPECT_TRUE(added.errors == count_errors(text, added.text));
+  EXPECT_NE(found.utterances[8].fault.find("b.flac"), std::string::npos);
+  ErrorTally expected = attention.evaluate({{attention.in("test.jsonl")}}).totals.manifests.front();
+  expected += tally_of(added);
+  expected.skipped = 1;
+  expected.in_parts = 2;
+  for (const auto& layout : test::kRecognitionLayouts) {
+    ErrorTally tally = attention.evaluate(test, layout, trained).totals.manifests.front();
+    tally.audio_seconds = expected.audio_seconds;
+    EXPECT_TRUE(tally == expected) << layout.ranks << " ranks";
+  }
+}
+
 TEST_F(EvaluateSegments, RefusesWhatSegmentsLack) {
   Trained trained;
   trained.chunking = {.seconds = 2, .overlap = 1};

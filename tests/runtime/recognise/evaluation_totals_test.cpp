@@ -41,6 +41,9 @@ TEST(EvaluationTotals, GiveRatesOfTheSums) {
   EXPECT_DOUBLE_EQ(report.wer, 3.0 / 12);
   EXPECT_DOUBLE_EQ(report.cer, 7.0 / 42);
   EXPECT_DOUBLE_EQ(report.loss, 1.0 / 3 / 5);
+  EvaluationTotals in_parts = example();
+  in_parts.manifests.back().in_parts = 2;
+  EXPECT_DOUBLE_EQ(report_of(sum_of(in_parts)).loss, 1.0 / 3 / 3);
 }
 
 TEST(EvaluationTotals, AFailedUtteranceIsASkippedOne) {

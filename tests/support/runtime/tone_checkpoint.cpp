@@ -53,4 +53,21 @@ Transcribed ToneCheckpoint::transcribe(const std::vector<runtime::Recording>& re
   return found;
 }
 
+Judged ToneCheckpoint::evaluate(const runtime::TestSet& test, const RecognitionLayout& layout,
+                                runtime::Trained trained) const {
+  Judged found;
+  runtime::EvaluationObserver observer;
+  observer.take = [&](std::span<const runtime::JudgedUtterance> judged, const auto&) {
+    for (const runtime::JudgedUtterance& utterance : judged)
+      found.utterances.push_back(utterance.recognised);
+  };
+  trained.checkpoint = in("output");
+  trained.replicas = layout.replicas;
+  comm::run_as_threads({.ranks = layout.ranks}, [&](comm::Communicator& world) {
+    const auto totals = runtime::evaluate_checkpoint(trained, test, world, observer);
+    if (world.rank() == 0) found.totals = totals;
+  });
+  return found;
+}
+
 }  // namespace penstock::test

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/recognise/evaluate_manifests.h"
 #include "runtime/recognise/transcribe.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -27,6 +28,12 @@ struct Transcribed {
   std::vector<std::string> faults() const;
 };
 
+/// Holds the results of evaluating manifests.
+struct Judged {
+  runtime::EvaluationTotals totals;
+  std::vector<runtime::Recognised> utterances;
+};
+
 /// A folder with a checkpoint, "output", of few steps of a tone recipe, and test.jsonl, seven
 /// utterances (test-0.wav, …).
 class ToneCheckpoint {
@@ -40,6 +47,8 @@ class ToneCheckpoint {
   Transcribed transcribe(const std::vector<runtime::Recording>& recordings,
                          const RecognitionLayout& layout = {}, runtime::Transcription list = {},
                          runtime::Trained trained = {}) const;
+  Judged evaluate(const runtime::TestSet& test, const RecognitionLayout& layout = {},
+                  runtime::Trained trained = {}) const;
 
  private:
   TemporaryFolder folder_;

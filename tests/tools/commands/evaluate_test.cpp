@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/data/audio/audio.h"
+#include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
@@ -61,6 +64,25 @@ TEST_F(Evaluate, SkipsAndCountsAsTheTrainingDid) {
   EXPECT_NE(outcome.err.find("left out: 2 utterances"), std::string::npos) << outcome.err;
   const auto text = evaluate({manifest_, "--skip-bad"});
   EXPECT_NE(text.out.find("2 utterances left out"), std::string::npos) << text.out;
+}
+
+TEST_F(Evaluate, HearsLongRecordingsInChunks) {
+  std::vector<float> sound;
+  for (int u = 0; u < 9; ++u) {
+    const auto audio = runtime::read_audio(folder_.in(fmt::format("train-{}.wav", u))).samples;
+    sound.insert(sound.end(), audio.begin(), audio.end());
+  }
+  test::write_sound(folder_.in("long.wav"), sound, {0x010002, 8000});
+  test::write_file(manifest_, test::read_file(manifest_) +
+                                  "{\"audio_filepath\": \"long.wav\", \"text\": \"abcd\"}\n");
+  const auto whole = evaluate({manifest_});
+  EXPECT_NE(whole.out.find(", loss "), std::string::npos) << whole.out;
+  std::vector<std::string> words = {"evaluate", folder_.in("output"), manifest_, "--chunk", "1.5"};
+  const auto alone = folder_.run(words);
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  EXPECT_EQ(alone.out.find(", loss "), std::string::npos) << alone.out;
+  words.insert(words.end(), {"--replicas", "2"});
+  EXPECT_EQ(folder_.run(words, {4}).out, alone.out);
 }
 
 TEST_F(Evaluate, TakesTheBestByItsName) {

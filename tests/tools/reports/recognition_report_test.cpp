@@ -50,6 +50,19 @@ TEST(EvaluationReports, HaveAnOracleWithNBest) {
   }
 }
 
+TEST(EvaluationReports, HaveNoLossOfRecordingsInParts) {
+  const runtime::TestSet test{{"x.jsonl", "y.jsonl"}};
+  runtime::EvaluationTotals totals;
+  totals.manifests = {{.utterances = 2, .loss = 3}, {.utterances = 4, .loss = 5}};
+  EXPECT_NE(evaluation_text({test, totals, 1}).find(", loss 1.333\n"), std::string::npos);
+  totals.manifests[1].in_parts = 1;
+  EXPECT_EQ(evaluation_text({test, totals, 1}).find("loss"), std::string::npos);
+  const auto json = nlohmann::json::parse(evaluation_json({test, totals, 1}));
+  EXPECT_TRUE(json["loss"].is_null());
+  EXPECT_EQ(json["manifests"][0]["loss"], 1.5);
+  EXPECT_TRUE(json["manifests"][1]["loss"].is_null());
+}
+
 TEST(TranscriptLines, HoldReferenceHypothesisAndEdits) {
   runtime::JudgedUtterance utterance;
   utterance.manifest = 1;
