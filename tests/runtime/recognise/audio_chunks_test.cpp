@@ -8,6 +8,7 @@
 #include "layers/models/deepspeech2.h"
 #include "partition/layout/build_model.h"
 #include "runtime/data/batch/batching.h"
+#include "runtime/recognise/frame_shift.h"
 #include "tests/support/runtime/small_families.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -52,9 +53,11 @@ std::int64_t rows(const ChunkedModel& model, const AudioLength& length) {
   return partition::output_frames(model.sequence(), std::vector{frames}).front();
 }
 
-/// Checks that chunks cover a recording and that their frames are the whole's, each once.
+/// Checks that chunks cover a recording and that their frames are the whole's, each once, at its
+/// time.
 void expect_whole(const ChunkedModel& model, const std::vector<AudioChunk>& chunks,
                   const AudioLength& length, double overlap) {
+  const double shift = frame_shift(model.sequence(), model.features);
   std::int64_t covered = 0, counted = 0;
   for (const AudioChunk& chunk : chunks) {
     EXPECT_LE(chunk.samples.first, covered);
@@ -62,6 +65,9 @@ void expect_whole(const ChunkedModel& model, const std::vector<AudioChunk>& chun
     EXPECT_GE(chunk.skipped, 0);
     const std::int64_t all = rows(model, {chunk.samples.samples, length.rate});
     EXPECT_LE(chunk.skipped + chunk.counted, all);
+    EXPECT_NEAR(static_cast<double>(chunk.samples.first) / length.rate,
+                static_cast<double>(counted - chunk.skipped) * shift, 1e-9)
+        << model.name << " at " << length.rate;
     covered = chunk.samples.first + chunk.samples.samples;
     counted += chunk.counted;
     if (&chunk == &chunks.front()) {

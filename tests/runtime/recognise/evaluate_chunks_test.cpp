@@ -113,6 +113,12 @@ TEST_F(EvaluateChunks, EveryLayoutMakesTheSameBits) {
     EXPECT_EQ(found.texts(), texts) << layout.ranks << " ranks";
   }
   EXPECT_NE(texts[0], texts[2]);
+  const auto alone = checkpoint().transcribe({{in("test-0.wav")}, {in("test-1.wav")}}, {},
+                                             {.logits = in("alone")});
+  for (const std::size_t u : {0u, 1u}) {
+    EXPECT_EQ(texts[2 * u + 1], alone.texts()[u]);
+    EXPECT_EQ(logits("logits", 2 * u + 1), logits("alone", u));
+  }
 }
 
 TEST_F(EvaluateChunks, LeavesShortRecordingsAsTheyAre) {
