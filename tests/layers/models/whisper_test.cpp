@@ -8,16 +8,19 @@
 namespace penstock::layers {
 namespace {
 
-const WhisperOptions kSmall{.width = 12, .heads = 3, .layers = 2, .inner = 20, .max_frames = 31};
+const WhisperOptions kSmallWhisper{
+    .width = 12, .heads = 3, .layers = 2, .inner = 20, .max_frames = 31};
 
-test::LayerSequence build_small() { return kSmall.build({.features = 9, .labels = 7}); }
+test::LayerSequence build_small_whisper() {
+  return kSmallWhisper.build({.features = 9, .labels = 7});
+}
 
 TEST(Whisper, AgreesWithTransformersInFP32) {
-  test::expect_golden_model(build_small(), "whisper", DType::f32, {1e-5, 1e-4});
+  test::expect_golden_model(build_small_whisper(), "whisper", DType::f32, {1e-5, 1e-4});
 }
 
 TEST(Whisper, AgreesWithTransformersInFP64) {
-  test::expect_golden_model(build_small(), "whisper", DType::f64, {1e-12, 1e-9});
+  test::expect_golden_model(build_small_whisper(), "whisper", DType::f64, {1e-12, 1e-9});
 }
 
 TEST(Whisper, IsTheSequenceOfLayersThatItSays) {
