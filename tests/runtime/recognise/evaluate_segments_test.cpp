@@ -87,8 +87,8 @@ TEST_F(EvaluateSegments, EveryLayoutMakesTheSameTexts) {
 TEST_F(EvaluateSegments, CountsErrorsOfAddedTexts) {
   const test::ToneCheckpoint attention({"trainer.steps=2", "model.decoder=attention",
                                         "decoder.width=12", "decoder.heads=2", "decoder.layers=1",
-                                        "decoder.inner=12", "decoder.max_positions=9",
-                                        "data.failing_utterances=0.5"});
+                                        "decoder.inner=12", "decoder.positions=learned",
+                                        "decoder.max_positions=12", "data.failing_utterances=0.5"});
   std::vector<float> sound;
   for (int u = 0; u < 9; ++u)
     for (const float x : read_audio(attention.in(fmt::format("train-{}.wav", u))).samples)
