@@ -92,8 +92,8 @@ struct CorpusOptions {
   layers::Loss loss = {};  // says how many frames labels need
   /// Returns the frames that reach the loss from this many feature frames.
   std::function<std::int64_t(std::int64_t)> output_frames;
-  /// Returns true for a recording whose parts are heard one by one, so that neither it nor its text
-  /// has to fit the model. DataError or ShapeError if its parts do not fit. Empty: none is.
+  /// Returns true for a recording that is heard in parts, so that its text may have more labels
+  /// than loss.most_labels. DataError or ShapeError if its parts do not fit. Empty: none is.
   std::function<bool(const AudioLength&)> heard_in_parts = {};
 };
 

@@ -44,9 +44,9 @@ class LengthFilter {
 
   /// Explains why labels with this need don't fit the audio; "" if they fit.
   std::string fault_of(const AudioLength& length, const LabelNeed& need) try {
-    if (options_.heard_in_parts && options_.heard_in_parts(length)) return {};
+    const bool in_parts = options_.heard_in_parts && options_.heard_in_parts(length);
     const std::int64_t most = options_.loss.most_labels;
-    if (most > 0 && need.labels > most)
+    if (most > 0 && need.labels > most && !in_parts)
       return fmt::format(
           "its text of {} is longer than the decoder's positions, which reach for {} "
           "(decoder.max_positions)",

@@ -197,13 +197,16 @@ Corpus load_test_corpus(const Recogniser& recogniser, const TestSet& test,
       corpus_options(recogniser.config(), recogniser.sequence(), manifest, CorpusUse::evaluation);
   options.warns_unkept = manifest == test.manifests.front();
   options.text.reset();  // keep the checkpoint's labels
-  if (const AudioChunks* chunks = recogniser.chunks(); chunks != nullptr)
-    options.output_frames = [chunks](std::int64_t frames) { return chunks->output_frames(frames); };
-  options.heard_in_parts = [&recogniser](const AudioLength& length) {
-    if (!recogniser.cuts_at_pauses(length)) return false;
-    recogniser.check_length(length);
-    return true;
-  };
+  if (recogniser.hears_in_parts()) {
+    options.output_frames = [&recogniser](std::int64_t frames) {
+      return recogniser.output_frames(frames);
+    };
+    options.heard_in_parts = [&recogniser](const AudioLength& length) {
+      if (!recogniser.cuts(length)) return false;
+      recogniser.check_length(length);
+      return true;
+    };
+  }
   if (test.skip_bad) options.data.bad_utterances = *test.skip_bad ? "skip" : "refuse";
   options.advice = "Correct them, or leave them out by --skip-bad.";
   return load_corpus(options, recogniser.tokenizer(), recogniser.world(), recogniser.readers());

@@ -89,8 +89,10 @@ void count_errors_together(const Corpus& corpus, const std::vector<std::uint64_t
   std::vector<std::string> references;
   for (std::string& of_rank : comm::gather(world, own.bytes()))
     for (Unpacker from(std::move(of_rank)); !from.empty();) references.push_back(from.text());
-  parallel_for(references.size(), how.options.threads,
-               [&](std::size_t i) { compare(heard[recordings[i]], references[i], how.options); });
+  parallel_for(references.size(), how.options.threads, [&](std::size_t i) {
+    Recognised& recording = heard[recordings[i]];
+    if (recording.fault.empty()) compare(recording, references[i], how.options);
+  });
 }
 
 void evaluate_long(const Corpus& corpus, const std::vector<std::uint64_t>& recordings,

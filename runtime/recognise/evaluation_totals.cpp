@@ -54,8 +54,7 @@ EvaluationReport report_of(const ErrorTally& tally) {
   EvaluationReport report;
   report.utterances = tally.utterances;
   report.skipped = tally.skipped;
-  const std::int64_t whole = std::max<std::int64_t>(tally.utterances - tally.in_parts, 1);
-  report.loss = tally.loss / static_cast<double>(whole);
+  report.loss = tally.loss / static_cast<double>(std::max<std::int64_t>(tally.utterances, 1));
   report.wer = tally.errors.words.rate();
   report.cer = tally.errors.characters.rate();
   report.word_edits = tally.errors.words.edits;

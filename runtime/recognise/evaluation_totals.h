@@ -17,8 +17,8 @@ struct ErrorTally {
   std::int64_t skipped = 0;  // not among `utterances`: unusable or failed
   ErrorCount errors = {};
   std::int64_t oracle_word_edits = 0;  // if the best of the reported texts were chosen
-  double loss = 0;                     // of utterances that were not heard in parts
-  std::int64_t in_parts = 0;
+  double loss = 0;                     // of utterances heard whole
+  std::int64_t in_parts = 0;           // heard in parts: if there are some, no loss is reported
   double audio_seconds = 0;
 
   ErrorTally& operator+=(const ErrorTally& other);

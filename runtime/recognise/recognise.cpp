@@ -189,19 +189,6 @@ bool joins_frames(const Trained& trained, const configs::Config& config,
   return decoder == "ctc" && partition::plan_without_frames(sequence, {}).front().chunk == 0;
 }
 
-/// Throws ConfigError if what is asked for can't be had from segments, which are decoded apart.
-void check_segmented(const Trained& trained) {
-  const std::string checkpoint = trained.checkpoint.string();
-  const std::string why = fmt::format(
-      "{}: only CTC with equally distant frames joins chunks, and others are cut at pauses",
-      checkpoint);
-  if (trained.chunking.overlap) throw ConfigError(why + ": leave out --overlap");
-  if (trained.decoding.nbest > 0) throw ConfigError(why + ": leave out --nbest");
-  if (trained.timed != TimedTexts::none)
-    throw ConfigError(why + ", without times: leave out --chunk, or give segments of a manifest");
-  (void)QuietCuts(1, trained.chunking.seconds);  // refuses what is too short
-}
-
 /// True if the beam search of CTC is asked for.
 bool searches_ctc(const Trained& trained, const configs::Config& config) {
   const bool beside = trained.decoder == "ctc" && config.model.decoder != "ctc";
@@ -247,7 +234,7 @@ Recogniser::Recogniser(const Trained& trained, comm::Communicator& world, Scorin
     if (joins_frames(trained, config_, sequence_))
       chunks_.emplace(trained.chunking, sequence_, config_.features);
     else
-      check_segmented(trained);
+      check_segments(trained);
     ctc_identity_ += fmt::format(", chunks of {} s that share {} s", trained.chunking.seconds,
                                  trained.chunking.shared_seconds());
   }
@@ -295,20 +282,55 @@ EvaluationOptions Recogniser::joined_options(EvaluationOptions options) const {
   return options;
 }
 
-bool Recogniser::cuts_at_pauses(const AudioLength& length) const {
-  return chunking_.enabled() && !chunks_ && is_segmented(length, chunking_.seconds);
+/// Throws ConfigError if what is asked for can't be had from segments, which are decoded apart, or
+/// if the longest of them does not fit the model.
+void Recogniser::check_segments(const Trained& trained) const {
+  const std::string checkpoint = trained.checkpoint.string();
+  const std::string why = fmt::format(
+      "{}: only CTC with equally distant frames joins chunks, and others are cut at pauses",
+      checkpoint);
+  if (trained.chunking.overlap) throw ConfigError(why + ": leave out --overlap");
+  if (trained.decoding.nbest > 0) throw ConfigError(why + ": leave out --nbest");
+  if (trained.timed != TimedTexts::none)
+    throw ConfigError(why + ", without times: leave out --chunk, or give segments of a manifest");
+  (void)QuietCuts(1, chunking_.seconds);  // refuses what is too short
+  try {
+    (void)frames_at_loss(longest_segment(config_.features.sample_rate));
+  } catch (const ShapeError& misfit) {
+    throw ConfigError(fmt::format("{}: --chunk {:g}: so many seconds do not fit the model: {}",
+                                  checkpoint, chunking_.seconds, misfit.what()));
+  }
+}
+
+AudioLength Recogniser::longest_segment(int rate) const {
+  return {static_cast<std::int64_t>(chunking_.seconds * rate), rate};
+}
+
+/// Returns how many frames at the loss audio has that is heard at once.
+std::int64_t Recogniser::frames_at_loss(const AudioLength& heard) const {
+  const std::int64_t frames = shape_utterance(0, heard, 1, config_.features).frames;
+  return partition::output_frames(sequence_, std::vector{frames}).front();
+}
+
+bool Recogniser::cuts(const AudioLength& length) const {
+  if (chunks_) return chunks_->cuts(length);
+  return chunking_.enabled() && is_segmented(length, chunking_.seconds);
+}
+
+/// Segments count as if all were of the longest length.
+std::int64_t Recogniser::output_frames(std::int64_t frames) const {
+  if (chunks_) return chunks_->output_frames(frames);
+  const AudioLength segment = longest_segment(config_.features.sample_rate);
+  const std::int64_t most = shape_utterance(0, segment, 1, config_.features).frames;
+  if (frames > most) return frames_at_loss(segment) * (frames / most + 1);
+  return partition::output_frames(sequence_, std::vector{frames}).front();
 }
 
 void Recogniser::check_length(const AudioLength& length) const {
-  if (chunks_ && chunks_->cuts(length)) {
+  if (chunks_ && chunks_->cuts(length))
     (void)chunks_->cut(length);
-    return;
-  }
-  AudioLength heard = length;
-  if (cuts_at_pauses(length))
-    heard.samples = static_cast<std::int64_t>(chunking_.seconds * length.rate);
-  const std::int64_t frames = shape_utterance(0, heard, 1, config_.features).frames;
-  (void)partition::output_frames(sequence_, std::vector{frames});
+  else
+    (void)frames_at_loss(cuts(length) ? longest_segment(length.rate) : length);
 }
 
 /// Pauses are not known yet: segments count as if all were of the longest length, and the
@@ -319,8 +341,8 @@ Lengths Recogniser::heard_at_once(const Lengths& lengths) const {
   std::vector<AudioLength> heard;
   for (std::uint64_t id = 0; id < lengths.size(); ++id) {
     AudioLength left = lengths[id];
-    const auto most = static_cast<std::int64_t>(chunking_.seconds * left.rate);
-    for (; cuts_at_pauses(left); left.samples -= most) heard.push_back({most, left.rate});
+    const std::int64_t most = longest_segment(left.rate).samples;
+    for (; cuts(left); left.samples -= most) heard.push_back({most, left.rate});
     if (left.samples < lengths[id].samples)
       left.samples = std::max(left.samples, std::min<std::int64_t>(left.rate / 2, most));
     heard.push_back(left);

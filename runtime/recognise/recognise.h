@@ -60,10 +60,12 @@ class Recogniser {
   const CorpusReaders& readers() const { return readers_; }
   /// Returns what makes decoders of CTC's beam search; null if texts are decoded otherwise.
   const CtcBeamDecoders* ctc_decoders() const { return ctc_decoders_ ? &*ctc_decoders_ : nullptr; }
-  /// Returns what cuts long recordings into chunks whose frames are joined; null if there is none.
-  const AudioChunks* chunks() const { return chunks_ ? &*chunks_ : nullptr; }
-  /// True for a recording that is cut into segments, which are decoded one by one.
-  [[nodiscard]] bool cuts_at_pauses(const AudioLength& length) const;
+  bool hears_in_parts() const { return chunking_.enabled(); }
+  /// True for a recording that is heard in parts.
+  [[nodiscard]] bool cuts(const AudioLength& length) const;
+  /// Returns how many frames at the loss a recording of so many frames of features has at most, if
+  /// it is heard in parts.
+  [[nodiscard]] std::int64_t output_frames(std::int64_t frames) const;
   /// Throws ShapeError if the model can't hear a recording of such a length, though in parts, and
   /// DataError as from AudioChunks::cut() and resampling().
   void check_length(const AudioLength& length) const;
@@ -79,6 +81,9 @@ class Recogniser {
   [[nodiscard]] Evaluation evaluate(const Corpus& corpus, EvaluationOptions options = {});
 
  private:
+  void check_segments(const Trained& trained) const;
+  std::int64_t frames_at_loss(const AudioLength& heard) const;
+  AudioLength longest_segment(int rate) const;
   void make_session(const Lengths& lengths);
   Lengths heard_at_once(const Lengths& lengths) const;
   EvaluationOptions joined_options(EvaluationOptions options) const;

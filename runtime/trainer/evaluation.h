@@ -66,7 +66,7 @@ struct Recognised {
 /// The recognition results of a corpus.
 struct Evaluation {
   EvaluationReport report;    // same on every rank; failed recordings count as skipped
-  double loss_sum = 0;        // sum over all utterances, on every rank
+  double loss_sum = 0;        // sum over utterances heard whole, on every rank
   std::int64_t in_parts = 0;  // utterances that were heard in parts, of which there is no loss
   std::vector<Recognised> utterances;     // one per id; on rank 0 only
   std::vector<FailedUtterance> failures;  // recordings that this rank could not read

@@ -18,8 +18,8 @@ struct ScoredInputs {
 };
 
 /// Counts the errors of a text and of its alternatives, and keeps the normalised reference if the
-/// options say so. Nothing is counted where words of references are timed: for a text of hours it
-/// would take hours.
+/// options say so. Nothing is counted where words of references are timed: the time would grow with
+/// the square of the text.
 void compare(Recognised& heard, const std::string& reference, const EvaluationOptions& options);
 
 /// Decodes and scores utterances of a corpus, on a rank of the last stage. Its arguments must

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "runtime/data/audio/quiet_cuts.h"
 #include "tests/support/runtime/sounds.h"
@@ -82,52 +84,82 @@ TEST_F(EvaluateSegments, EveryLayoutMakesTheSameTexts) {
   EXPECT_EQ(texts[4], whole[1]);
 }
 
-// The text of the long recording has more labels than the decoder has positions, and the reader of
-// the damaged one finds no segment.
-TEST_F(EvaluateSegments, CountsErrorsOfAddedTexts) {
-  const test::ToneCheckpoint attention({"trainer.steps=2", "model.decoder=attention",
-                                        "decoder.width=12", "decoder.heads=2", "decoder.layers=1",
-                                        "decoder.inner=12", "decoder.positions=learned",
-                                        "decoder.max_positions=12", "data.failing_utterances=0.5"});
-  std::vector<float> sound;
-  for (int u = 0; u < 9; ++u)
-    for (const float x : read_audio(attention.in(fmt::format("train-{}.wav", u))).samples)
-      sound.push_back(x);
-  test::write_sound(attention.in("long.wav"), sound, {0x010002, 8000});
-  test::write_sound(attention.in("b.flac"), sound, {0x170002, 8000});
-  std::string broken = test::read_file(attention.in("b.flac"));
-  broken.replace(broken.size() / 2, 400, std::string(400, '\x55'));
-  test::write_file(attention.in("b.flac"), broken);
-  const std::string text = "abcdabcdabcdabcd";
-  test::write_file(attention.in("long.jsonl"),
-                   test::read_file(attention.in("test.jsonl")) +
-                       fmt::format("{{\"audio_filepath\": \"long.wav\", \"text\": \"{}\"}}\n"
-                                   "{{\"audio_filepath\": \"b.flac\", \"text\": \"{}\"}}\n",
-                                   text, text));
-  const TestSet test{{attention.in("long.jsonl")}};
+/// A decoder with CTC beside it, whose positions end before the texts of two long recordings do.
+/// Between these lie the utterances of the test and a damaged recording.
+class EvaluateLongTexts : public testing::Test {
+ protected:
+  EvaluateLongTexts() {
+    std::vector<float> sound;
+    for (int u = 0; u < 9; ++u)
+      for (const float x : read_audio(in(fmt::format("train-{}.wav", u))).samples)
+        sound.push_back(x);
+    test::write_sound(in("first.wav"), sound, {0x010002, 8000});
+    test::write_sound(in("b.flac"), sound, {0x170002, 8000});
+    std::ranges::reverse(sound);
+    test::write_sound(in("last.wav"), sound, {0x010002, 8000});
+    std::string broken = test::read_file(in("b.flac"));
+    broken.replace(broken.size() / 2, 400, std::string(400, '\x55'));
+    test::write_file(in("b.flac"), broken);
+    test::write_file(in("long.jsonl"), line("first.wav", kFirst) + line("b.flac", kFirst) +
+                                           test::read_file(in("test.jsonl")) +
+                                           line("last.wav", kLast));
+  }
+  std::string in(const std::string& name) const { return checkpoint_.in(name); }
+  static std::string line(const std::string& audio, const std::string& text) {
+    return fmt::format("{{\"audio_filepath\": \"{}\", \"text\": \"{}\"}}\n", audio, text);
+  }
+
+  /// Expects a recording's reference, its text as transcribed, and their errors.
+  void expect_compared(const Recognised& found, const std::string& audio,
+                       const std::string& reference, const Trained& trained) const {
+    EXPECT_EQ(found.reference, reference);
+    EXPECT_EQ(found.text, checkpoint_.transcribe({{in(audio)}}, {}, {}, trained).texts().front());
+    EXPECT_TRUE(found.errors == count_errors(reference, found.text));
+  }
+  void expect_counted(const Trained& trained) const {
+    const TestSet test{{in("long.jsonl")}};
+    const test::Judged found = checkpoint_.evaluate(test, {}, trained);
+    ASSERT_EQ(found.utterances.size(), 10u);
+    expect_compared(found.utterances[0], "first.wav", kFirst, trained);
+    EXPECT_NE(found.utterances[1].fault.find("b.flac"), std::string::npos);
+    expect_compared(found.utterances[9], "last.wav", kLast, trained);
+    ErrorTally expected = found.totals.manifests.front();
+    EXPECT_EQ(expected.utterances, 9);
+    EXPECT_EQ(expected.skipped, 1);
+    EXPECT_EQ(expected.in_parts, 3);
+    ErrorCount errors;
+    for (const Recognised& one : found.utterances) errors += tally_of(one).errors;
+    EXPECT_TRUE(expected.errors == errors);
+    for (const auto& layout : test::kRecognitionLayouts)
+      EXPECT_TRUE(checkpoint_.evaluate(test, layout, trained).totals.manifests.front() == expected)
+          << layout.ranks << " ranks";
+    // Windows of only long recordings, of both kinds, and of short ones alone.
+    ErrorTally windows = checkpoint_.evaluate({test.manifests, {}, {}, {2}}, {2, 2}, trained)
+                             .totals.manifests.front();
+    EXPECT_TRUE(windows.errors == expected.errors);
+    EXPECT_EQ(windows.in_parts, 3);
+  }
+
+  static constexpr const char *kFirst = "abcdabcdabcdabcd", *kLast = "dcbadcbadcbadcba";
+  const test::ToneCheckpoint checkpoint_{
+      {"trainer.steps=2", "model.decoder=attention", "decoder.width=12", "decoder.heads=2",
+       "decoder.layers=1", "decoder.inner=12", "decoder.positions=learned",
+       "decoder.max_positions=12", "decoder.ctc_weight=0.3", "data.failing_utterances=0.5"}};
+};
+
+TEST_F(EvaluateLongTexts, AreRefusedWhole) {
   EXPECT_NE(test::message_of<DataError>([&] {
-              (void)attention.evaluate(test);
+              (void)checkpoint_.evaluate({{in("long.jsonl")}});
             }).find("longer than the decoder's positions"),
             std::string::npos);
+}
 
-  const Trained trained{.chunking = {.seconds = kSeconds}};
-  const test::Judged found = attention.evaluate(test, {}, trained);
-  ASSERT_EQ(found.utterances.size(), 9u);
-  const Recognised& added = found.utterances[7];
-  EXPECT_EQ(added.reference, text);
-  EXPECT_EQ(added.text,
-            attention.transcribe({{attention.in("long.wav")}}, {}, {}, trained).texts().front());
-  EXPECT_TRUE(added.errors == count_errors(text, added.text));
-  EXPECT_NE(found.utterances[8].fault.find("b.flac"), std::string::npos);
-  ErrorTally expected = attention.evaluate({{attention.in("test.jsonl")}}).totals.manifests.front();
-  expected += tally_of(added);
-  expected.skipped = 1;
-  expected.in_parts = 2;
-  for (const auto& layout : test::kRecognitionLayouts) {
-    ErrorTally tally = attention.evaluate(test, layout, trained).totals.manifests.front();
-    tally.audio_seconds = expected.audio_seconds;
-    EXPECT_TRUE(tally == expected) << layout.ranks << " ranks";
-  }
+TEST_F(EvaluateLongTexts, CountErrorsOfAddedTexts) {
+  expect_counted({.chunking = {.seconds = kSeconds}});
+}
+
+TEST_F(EvaluateLongTexts, CountErrorsOfJoinedTexts) {
+  expect_counted({.decoder = "ctc", .chunking = {.seconds = kSeconds}});
 }
 
 TEST_F(EvaluateSegments, RefusesWhatSegmentsLack) {

@@ -31,7 +31,7 @@ class TrainingFolder {
 
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  /// Runs `penstock WORDS…`. Ends by force after 30 seconds, with code 124.
+  /// Runs `penstock WORDS…`. Ends by force after five minutes, with code 124.
   Outcome run(std::vector<std::string> words, Ranks ranks = {}) const;
 
   /// The same under mpirun, where rank i runs in the folder i of this one, which may lack what
