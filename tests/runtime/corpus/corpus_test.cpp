@@ -172,19 +172,16 @@ TEST_F(CorpusTest, RejectsAudioTooLongForTheModel) {
 }
 
 TEST_F(CorpusTest, PartsOfRecordingsMustFitTheModel) {
-  options_.output_frames = [](std::int64_t frames) {
-    if (frames > 12) throw ShapeError("there are positions for 12");
-    return frames;
-  };
   options_.loss.most_labels = 6;
   add(90000, "abcdefgh");
+  expect_refused({"1 utterance of", "train.jsonl:4: its text of 8 labels is longer"});
   options_.heard_in_parts = [](const AudioLength& length) { return length.seconds() > 0.11; };
   EXPECT_EQ(load().size(), 4u);
   options_.heard_in_parts = [](const AudioLength& length) -> bool {
     if (length.seconds() < 0.11) return false;
     throw ShapeError("a part has no frame");
   };
-  expect_refused({"s do not fit the model: a part has no frame"});
+  expect_refused({"3 utterances of", "s do not fit the model: a part has no frame"});
 }
 
 // The longest has some 1,000 frames at speed 1, and twice as many at half of it.
